@@ -8,6 +8,7 @@ import { positiveCount } from "./amounts.ts";
 const DEFAULT_FILE_BYTES = 512 * 1024 * 1024;
 const DEFAULT_FILES = 10_000;
 const DEFAULT_BATCHES = 100;
+const DEFAULT_REPLAYS = 100;
 /** That of the product's peers. */
 const DEFAULT_DISCOUNT = 0.5;
 const DEFAULT_CONCURRENCY = 16;
@@ -47,6 +48,8 @@ export const JobsSchema = z
 		max_files: positiveCount.default(DEFAULT_FILES),
 		/** Batches of each account that have not ended. */
 		max_batches: positiveCount.default(DEFAULT_BATCHES),
+		/** Replays of each account, also those that have ended. */
+		max_replays: positiveCount.default(DEFAULT_REPLAYS),
 		/** The part of the price that accounts pay for a line. */
 		discount: discount.default(DEFAULT_DISCOUNT),
 		/** Lines that run at the same time at one backend, for each process. */
@@ -57,7 +60,7 @@ export const JobsSchema = z
 		/** When lines start, in UTC. `to` may be on the next day. */
 		hours: z.strictObject({ from: Time, to: Time }).optional(),
 	})
-	.transform(({ adapters, file_bytes, max_batches, max_files, hours, ...set }): JobsConfig => {
+	.transform(({ adapters, file_bytes, max_batches, max_files, max_replays, hours, ...set }): JobsConfig => {
 		const others: BackendJobs = { discount: set.discount, concurrency: set.concurrency };
 		const own = ({ discount: part, concurrency: lines }: z.output<typeof BackendEntry>): BackendJobs => ({
 			discount: part ?? others.discount,
@@ -66,7 +69,7 @@ export const JobsSchema = z
 		const backends = new Map(Object.entries(set.backends).map(([name, entry]) => [name, own(entry)]));
 		return {
 			bounds: {
-				...{ fileBytes: file_bytes, maxBatches: max_batches, maxFiles: max_files },
+				...{ fileBytes: file_bytes, maxBatches: max_batches, maxFiles: max_files, maxReplays: max_replays },
 				adapters: {
 					maxAdapters: adapters.max,
 					fileBytes: adapters.file_bytes,

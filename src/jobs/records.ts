@@ -45,6 +45,8 @@ export interface JobBounds {
 	maxFiles: number;
 	fileBytes: number;
 	maxBatches: number;
+	/** Replays, also those that have ended. */
+	maxReplays: number;
 	adapters: AdapterBounds;
 }
 
@@ -59,6 +61,8 @@ export interface JobUsage extends AdapterUsage {
 	oldestSeconds: number;
 	/** Lines that were answered, since the object was created. */
 	finishedLines: number;
+	/** Replays, also those that have ended. */
+	replays: number;
 	/** Calls that were repeated because their process ended before the result was stored. The operator pays for them. */
 	repeatedLines: number;
 }

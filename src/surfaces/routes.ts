@@ -21,6 +21,7 @@ import { managementUnknown } from "./gateway/management-absent.ts";
 import { providerConfigRoutes } from "./gateway/provider-configs.ts";
 import { geminiRoutes, geminiUnknown } from "./gemini/gemini.ts";
 import { adapterRoutes } from "./jobs/adapter-routes.ts";
+import { replayRoutes } from "./jobs/replay-routes.ts";
 import { markdownRoutes } from "./markdown/markdown.ts";
 import { azureRoutes } from "./openai/azure-routes.ts";
 import { openAiRoutes } from "./openai/openai.ts";
@@ -85,6 +86,7 @@ export const ROUTES: readonly AppRoute[] = [
 	...limitRoutes,
 	...boundGatewayRoutes,
 	...gatewayLogRoutes,
+	...replayRoutes,
 	...providerConfigRoutes,
 	...customProviderRoutes,
 	...responseExportRoutes,

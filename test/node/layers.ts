@@ -39,6 +39,7 @@ export const INNER_LAYERS: Readonly<Record<string, readonly (readonly string[])[
 		["export"],
 		["ended-request.ts"],
 		["durable"],
+		["comparisons"],
 		["logs"],
 		["aliases", "auto", "cache", "dynamic", "resume"],
 		["usage"],

@@ -6,6 +6,7 @@
 import { diskSpace } from "../../core/disk-space.ts";
 import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
 import { bufferedBytes } from "../../core/process-counts.ts";
+import type { ComparisonPage, ComparisonPageQuery, NewComparison } from "../comparisons/records.ts";
 import type { LogPage, LogPageQuery, LogPatch } from "../durable/log-table.ts";
 import type { LogRetention } from "../logs/collection.ts";
 import { batchOf, type LogBatch } from "../logs/log-batch.ts";
@@ -47,6 +48,14 @@ export interface LogCalls {
 	patchLog(id: string, patch: LogPatch): Promise<boolean>;
 	deleteLogs(query: LogQuery & { limit?: number | undefined }): Promise<number>;
 	clear(createdAt?: number): Promise<void>;
+	replayable(query: LogQuery, limit: number): Promise<string[]>;
+	addComparisons(
+		source: string,
+		comparisons: readonly NewComparison[],
+		retention: LogRetention,
+	): Promise<void>;
+	comparisons(query: ComparisonPageQuery): Promise<ComparisonPage>;
+	deleteComparisons(source: string): Promise<void>;
 }
 
 interface GatewayLogsServices extends FlushServices {
@@ -149,6 +158,11 @@ export class GatewayLogs {
 			patchLog: (id, patch) => callObject(() => object().patchLog(id, patch)),
 			deleteLogs: (query) => callObject(() => object().deleteLogs(query)),
 			clear: (createdAt) => callObject(() => object().clear(createdAt)),
+			replayable: (query, limit) => callObject(() => object().replayable(query, limit)),
+			addComparisons: (source, comparisons, retention) =>
+				callObject(() => object().addComparisons(source, comparisons, retention)),
+			comparisons: (query) => callObject(() => object().comparisons(query)),
+			deleteComparisons: (source) => callObject(() => object().deleteComparisons(source)),
 		};
 	}
 

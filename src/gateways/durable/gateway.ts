@@ -1,5 +1,6 @@
 /** The `Gateway` object: the logs and the limits of one gateway. */
 import { DurableObject } from "cloudflare:workers";
+import type { ComparisonPage, ComparisonPageQuery, NewComparison } from "../comparisons/records.ts";
 import type { LogRetention } from "../logs/collection.ts";
 import type { LogBatch } from "../logs/log-batch.ts";
 import type { LogPayloads, LogRow, Payload, PayloadPart } from "../logs/log-row.ts";
@@ -143,6 +144,36 @@ export class Gateway extends DurableObject<GatewayBindings> {
 		const deleted = this.#logs.delete(query);
 		await this.#deleteObjects();
 		return deleted;
+	}
+
+	/** The ids of the first logs of the query that can be sent again. */
+	replayable(query: LogQuery, limit: number): string[] {
+		return this.#logs.replayable(query, limit);
+	}
+
+	/** Adds answers beside those of logs. They count as bytes of the logs, whose retention deletes them. */
+	async addComparisons(
+		source: string,
+		comparisons: readonly NewComparison[],
+		retention: LogRetention,
+	): Promise<void> {
+		const { maxBytes, strategy } = retention;
+		const most = Math.min(maxBytes ?? Number.POSITIVE_INFINITY, this.#kept.allowed);
+		if (strategy === "STOP_INSERTING" && this.#logs.bytes >= most) return;
+		this.ctx.storage.transactionSync(() => {
+			this.#logs.comparisons.insert(source, comparisons);
+			if (strategy === "DELETE_OLDEST") this.#logs.deleteDownTo(most);
+		});
+		await this.#reportBytes(retention);
+		await this.#deleteObjects();
+	}
+
+	comparisons(query: ComparisonPageQuery): ComparisonPage {
+		return this.#logs.comparisons.page(query);
+	}
+
+	deleteComparisons(source: string): void {
+		this.#logs.comparisons.delete(source);
 	}
 
 	/** The gateway was deleted. `createdAt`: as in {@link LogRetention}. */

@@ -4,6 +4,7 @@ import { type LogBatch, metadataFields } from "../logs/log-batch.ts";
 import { COLUMN_NAMES, COLUMNS } from "../logs/log-columns.ts";
 import { idPrefix, type LogRow, timeOfId } from "../logs/log-row.ts";
 import { type LogQuery, selectionOf } from "../logs/query.ts";
+import { ComparisonTable } from "./comparison-table.ts";
 import { ROWS_OF_JSON, valuesOf } from "./json-rows.ts";
 import { type ObjectKey, PayloadTable } from "./payload-table.ts";
 
@@ -42,6 +43,16 @@ const insertRows = (limit: string): string => `${ROWS_OF_JSON}${limit}) ${INSERT
 const INSERT_METADATA = `${ROWS_OF_JSON}) INSERT OR IGNORE INTO log_metadata SELECT log.value, field.key, field.value
 	FROM json_rows CROSS JOIN json_each(columns, '$[0]') AS log CROSS JOIN json_each(columns, '$[1]') AS field`;
 
+const REPLAYABLE = "SELECT logs.id AS id";
+/** Of a large text the row has only the first part. Its object has all, unless the text was cut. The task of a passed request is unknown. */
+const HAS_TEXTS = `(logs.model_type IS NULL OR logs.model_type = 'Text Generation') AND NOT EXISTS (
+	SELECT 1 FROM (VALUES ('request'), ('response')) AS needed WHERE NOT EXISTS (
+		SELECT 1 FROM payloads WHERE log = logs.id AND part = needed.column1 AND complete = 1
+	) AND NOT EXISTS (
+		SELECT 1 FROM payload_objects WHERE log = logs.id AND part = needed.column1 AND complete = 1
+	)
+)`;
+
 /** Part of the rows that one step deletes at least, until the bytes are few enough. */
 const LEAST_PART = 0.01;
 /** The most rows that one statement deletes. The retention deletes as many at once, so that it does not block requests for long. */
@@ -64,12 +75,14 @@ export type LogPatch = Partial<Pick<LogRow, "feedback" | "score" | "metadata">>;
 
 export class LogTable {
 	readonly payloads: PayloadTable;
+	readonly comparisons: ComparisonTable;
 	readonly #sql: SqlStorage;
 
 	/** `objectKey`: the key of a large payload in the bucket. Absent: no bucket. */
 	constructor(sql: SqlStorage, objectKey?: ObjectKey) {
 		this.#sql = sql;
 		this.payloads = new PayloadTable(sql, objectKey);
+		this.comparisons = new ComparisonTable(sql);
 		for (const statement of TABLES) sql.exec(statement);
 		addColumns(sql, "logs", COLUMNS);
 	}
@@ -123,6 +136,20 @@ export class LogTable {
 		const isFiltered = query.filters.length > 0 || Boolean(query.search);
 		if (isFiltered && !query.counted) return { rows };
 		return { rows, total: isFiltered ? this.#matching(query) : this.count };
+	}
+
+	/** The ids of logs of the query that have the complete texts of a request for a text and its answer, the first ones. */
+	replayable(query: LogQuery, limit: number): string[] {
+		const { sql, values } = selectionOf(query, { ordered: false });
+		const { direction } = query;
+		return this.#sql
+			.exec<{ id: string }>(
+				`${REPLAYABLE} ${sql} AND ${HAS_TEXTS} ORDER BY logs.id ${direction} LIMIT ?`,
+				...values,
+				limit,
+			)
+			.toArray()
+			.map(({ id }) => id);
 	}
 
 	/** Returns whether the log exists. */
@@ -198,6 +225,7 @@ export class LogTable {
 				JSON.stringify(ids),
 			);
 		this.payloads.delete(ids);
+		this.comparisons.deleteOf(JSON.stringify(ids));
 		this.#add(-ids.length);
 		return ids.length;
 	}

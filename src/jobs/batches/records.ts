@@ -18,7 +18,7 @@ type BatchStatus =
 	| "cancelled";
 
 /** The API whose routes show the batch. */
-export type BatchApi = "openai" | "anthropic" | "gemini" | "workers-ai";
+export type BatchApi = "openai" | "anthropic" | "gemini" | "workers-ai" | "replay";
 
 /** A mistake in the input file. `line`: counted from 1. */
 export interface BatchMistake {
@@ -81,6 +81,8 @@ export interface BatchRecord {
 	mistakes: BatchMistake[];
 	usage: BatchUsage;
 	metadata?: Record<string, string>;
+	/** Of a replay: the gateway of its logs, and the model that judges the answers. */
+	replay?: { gateway: string; judge?: string };
 	waiting?: BatchWait;
 }
 

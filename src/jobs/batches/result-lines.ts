@@ -133,11 +133,22 @@ function googleError(text: string, status: number): object {
 	};
 }
 
+/** The answer is a comparison, except for one that broke off. `customId`: the id of the log. */
+const REPLAY: ResultFormat = {
+	answered: (customId, { status, text }) => ({
+		text: `{"log":${JSON.stringify(customId)},"status":${status},"comparison":${oneLine(text)}}\n`,
+		isError: false,
+	}),
+	// It has no comparison. The counts of the replay have it.
+	unfinished: () => ({ text: "", isError: false }),
+};
+
 export const RESULT_FORMATS: Readonly<Record<BatchApi, ResultFormat>> = {
 	openai: OPENAI,
 	anthropic: ANTHROPIC,
 	gemini: GEMINI,
 	"workers-ai": WORKERS_AI,
+	replay: REPLAY,
 };
 
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300;

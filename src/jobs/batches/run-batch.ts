@@ -20,7 +20,7 @@ import { Drain } from "./drain.ts";
 import { LineReader } from "./line-reader.ts";
 import type { BatchRecord, BatchWait, ExchangedLines, LineEnd, StartedBatch } from "./records.ts";
 import { type LineContext, type RunLine, runLine } from "./run-line.ts";
-import { storeResults } from "./store-results.ts";
+import { type StoreReplay, singleLines, storeResults } from "./store-results.ts";
 import { validateFile } from "./validate.ts";
 
 /** The queue ends a run that takes longer. It is longer than a shift and any answer. */
@@ -32,6 +32,7 @@ interface BatchRunServices {
 	line: RunLine;
 	/** Why the model cannot answer requests of the endpoint. */
 	modelMistake(model: string, endpoint: string, caller: Caller): Promise<string | undefined>;
+	storeReplay: StoreReplay;
 }
 
 export const batchHandler = (services: JobsServices, run: BatchRunServices): WorkHandler => ({
@@ -174,7 +175,7 @@ class BatchRun {
 	}
 
 	async #store(): Promise<void> {
-		const { key, services } = this.#context;
+		const { key, run, services } = this.#context;
 		const { account } = this.#work;
 		const ids = { output: services.uuid(), error: services.uuid() };
 		const files = {
@@ -182,7 +183,10 @@ class BatchRun {
 			error: `file-${ids.error.replaceAll("-", "")}`,
 		};
 		this.#record = kept(await services.jobs.runs(account, (runs) => runs.finalize(key, files)));
-		const stored = await storeResults(this.#record, { account, key, services });
+		const context = { account, key, services };
+		const isReplay = this.#record.api === "replay";
+		if (isReplay) await run.storeReplay(account, this.#record, singleLines(this.#record, context));
+		const stored = isReplay ? [] : await storeResults(this.#record, context);
 		await services.jobs.runs(account, (runs) => runs.end(key, stored));
 	}
 }

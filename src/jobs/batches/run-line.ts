@@ -67,11 +67,14 @@ export interface LineCall {
 	signal: AbortSignal;
 }
 
-/** Answers like the route of the endpoint. `failure`: why the answer is a failure, if the gateway knows it. Never rejects. */
+/**
+ * Answers like the route of the endpoint. `failure`: why the answer is a failure, if the gateway knows it. `isFinal`: the line does not run
+ * again, although a part of it was refused. Never rejects.
+ */
 export type RunLine = (
 	call: LineCall,
 	services: Pick<PipelineServices, "ledgers" | "observers">,
-) => Promise<{ response: Response; failure: AiError | undefined }>;
+) => Promise<{ response: Response; failure: AiError | undefined; isFinal?: boolean }>;
 
 export interface LineContext {
 	record: BatchRecord;
@@ -112,7 +115,7 @@ export async function runLine(
 	});
 	const { ledgers } = ledger;
 	const finish = services.jobPace.start(record.model ?? "", ticket, services.jobSettings);
-	const { response, failure } = await run.line(
+	const { response, failure, isFinal } = await run.line(
 		{
 			...{ id: ticket, caller: context.caller, endpoint: record.endpoint, fields: body, signal },
 			headers: new Headers([...context.headers].map(([name, value]): [string, string] => [name, value])),
@@ -122,7 +125,7 @@ export async function runLine(
 	const text = await boundedText(response.body, MAX_ANSWER_BYTES).catch(() => undefined);
 	await ledger.close();
 	const backend = ledger.settlements.find((settlement) => settlement.backend !== "")?.backend ?? "";
-	const reason = failure ?? ledger.refused;
+	const reason = failure ?? (isFinal ? undefined : ledger.refused);
 	finish({ backend, isBusy: reason !== undefined && BUSY.has(reason.key) });
 	const { settlements } = ledger;
 	const again = (startAt: number, counts: boolean): LineEnd => ({
@@ -130,14 +133,15 @@ export async function runLine(
 		outcome: { kind: "again", startAt, counts },
 	});
 	const now = services.now();
-	if (signal.aborted) return { end: again(now, false) };
+	if (signal.aborted && !isFinal) return { end: again(now, false) };
 	const wait = reason && waitOf(reason, now);
 	if (wait) return { end: again(wait.until, false), wait };
 	// The backend will have room.
 	if (reason && BUSY.has(reason.key))
 		return { end: again(now + (reason.retryAfter ?? BUSY_SECONDS) * SECOND_MS, false) };
 	const isUnread = text === undefined;
-	if ((isUnread || isRepeatable(response.status, reason)) && claimed.attempts + 1 < MAX_ATTEMPTS)
+	const mayRepeat = !isFinal && (isUnread || isRepeatable(response.status, reason));
+	if (mayRepeat && claimed.attempts + 1 < MAX_ATTEMPTS)
 		return { end: again(now + FIRST_RETRY_MS * RETRY_GROWTH ** claimed.attempts, true) };
 	const answer = {
 		status: isUnread ? UNREAD.status : response.status,

@@ -15,6 +15,13 @@ interface ResultContext {
 	services: JobsServices;
 }
 
+/** Stores the results of a replay where they live: beside its logs. `lines`: one at a time. */
+export type StoreReplay = (
+	account: string,
+	record: BatchRecord,
+	lines: AsyncGenerator<string>,
+) => Promise<void>;
+
 /** Returns the files that have lines. */
 export async function storeResults(record: BatchRecord, context: ResultContext): Promise<FileRecord[]> {
 	const { account, services } = context;
@@ -39,6 +46,16 @@ export async function storeResults(record: BatchRecord, context: ResultContext):
 		});
 	}
 	return stored;
+}
+
+/** The results, a line at a time. */
+export async function* singleLines(record: BatchRecord, context: ResultContext): AsyncGenerator<string> {
+	let rest = "";
+	for await (const text of resultLines(record, false, context)) {
+		const lines = (rest + text).split("\n");
+		rest = lines.pop() ?? "";
+		yield* lines;
+	}
 }
 
 async function* resultLines(

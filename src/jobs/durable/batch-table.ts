@@ -88,6 +88,11 @@ export class BatchTable {
 		return this.#rows("WHERE kept_until = 0 ORDER BY seq").map(recordOf);
 	}
 
+	count(api: BatchApi): number {
+		return this.#sql.exec<{ count: number }>("SELECT count(*) AS count FROM batches WHERE api = ?", api).one()
+			.count;
+	}
+
 	page({ api, limit, after, before }: BatchesQuery, { all, owner }: Scope): BatchesPage {
 		const from = after ?? before;
 		const rows = this.#rows(

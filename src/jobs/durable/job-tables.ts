@@ -60,6 +60,7 @@ export class JobTables {
 			...this.adapters.usage(),
 			openBatches: open.length,
 			openLines: open.reduce((sum, { total, succeeded, failed }) => sum + total - succeeded - failed, 0),
+			replays: this.batches.count("replay"),
 			oldestSeconds: open.length > 0 ? Math.max(0, Date.now() - oldest) / SECOND_MS : 0,
 			...this.bills.counts(),
 		};

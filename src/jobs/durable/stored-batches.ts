@@ -25,10 +25,11 @@ export class StoredBatches extends RpcTarget {
 	async create(
 		record: BatchRecord,
 		{ request, lines = [] }: { request: BatchRequest; lines?: readonly NewLine[] },
-		{ maxBatches }: JobBounds,
+		{ maxBatches, maxReplays }: JobBounds,
 	): Promise<boolean> {
 		const { batches } = this.#tables;
 		if (batches.open().length >= maxBatches) return false;
+		if (record.api === "replay" && batches.count("replay") >= maxReplays) return false;
 		this.#tables.setAccount(request.caller.account);
 		batches.insert(record, request);
 		this.#tables.lines.add(record.id, lines);

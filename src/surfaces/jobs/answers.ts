@@ -1,6 +1,6 @@
 /** Schemas of the answers of the routes for files and batches, which have no envelope, and for adapters. For the OpenAPI document. */
 import * as z from "zod";
-import { enveloped, Instant, json } from "../answers.ts";
+import { enveloped, Instant, json, Page } from "../answers.ts";
 
 const Seconds = z.int();
 const File = z.object({
@@ -136,6 +136,70 @@ export const geminiEmptyAnswer = json(z.object({}));
 export const geminiBatchesAnswer = json(
 	z.object({ operations: z.array(GeminiBatch), nextPageToken: z.string().optional() }),
 );
+
+const Replay = z.object({
+	id: z.string(),
+	gateway: z.string(),
+	model: z.string(),
+	judge: z.string().nullable(),
+	status: z.enum(["in_progress", "finalizing", "completed", "expired", "cancelling", "cancelled", "failed"]),
+	logs: z.object({ total: z.int(), completed: z.int(), failed: z.int() }),
+	created_at: Instant,
+	ended_at: Instant.nullable(),
+	usage: z.object({
+		input_tokens: z.int(),
+		output_tokens: z.int(),
+		neurons: z.number(),
+		neurons_without_discount: z.number(),
+	}),
+	waiting: z.object({ code: z.int(), message: z.string(), until: Instant }).optional(),
+});
+export const replayAnswer = enveloped(Replay);
+export const replaysAnswer = enveloped(z.array(Replay));
+export const replayDeletionAnswer = enveloped(z.object({ id: z.string() }));
+const Compared = z.object({
+	provider: z.string(),
+	model: z.string(),
+	status: z.int(),
+	text: z.string(),
+	text_complete: z.boolean(),
+	tool_calls: z.array(z.object({ name: z.string(), arguments: z.string() })).optional(),
+	tokens_in: z.number().nullable(),
+	tokens_out: z.number().nullable(),
+	cost: z.number().nullable(),
+	duration: z.number().nullable(),
+});
+const Comparison = z.object({
+	log: z.string(),
+	created_at: Instant,
+	before: Compared.optional(),
+	after: Compared.optional(),
+	same: z.boolean().optional(),
+	differences: z
+		.array(
+			z.object({
+				path: z.string(),
+				kind: z.enum(["added", "removed", "changed"]),
+				before: z.string().optional(),
+				after: z.string().optional(),
+			}),
+		)
+		.optional(),
+	differences_complete: z.boolean().optional(),
+	judge: z
+		.object({
+			model: z.string(),
+			score: z.number().min(0).max(1).optional(),
+			reason: z.string().optional(),
+			error: z.string().optional(),
+			tokens_in: z.number().nullable(),
+			tokens_out: z.number().nullable(),
+			cost: z.number().nullable(),
+		})
+		.optional(),
+	error: z.object({ code: z.int(), message: z.string() }).optional(),
+});
+export const replayResultsAnswer = enveloped(z.array(Comparison), Page);
 
 const FineTune = z.object({
 	id: z.string(),

@@ -24,6 +24,8 @@ import type { OpenaiRoute } from "../openai/openai-route.ts";
 import type { AppServices } from "../services.ts";
 import { geminiMethodOf, isGeminiEndpoint } from "./gemini-batch-format.ts";
 import { NATIVE_ENDPOINT } from "./queued-run.ts";
+import { REPLAY_ENDPOINT, runReplayLine } from "./replay-line.ts";
+import { storeReplay } from "./replay-results.ts";
 
 /** Lines wait for the capacity of pools after all live requests. */
 const PRIORITY: readonly [string, string] = ["x-ganglion-priority", "batch"];
@@ -40,9 +42,12 @@ type LineRequest = Pick<ModelCall, "model" | "endpoint" | "format" | "gateway" |
 	failure(error: AiError, requestId: string): Response;
 };
 
+/** Services that differ from those of a live request. */
+type OwnServices = Parameters<RunLine>[1] & Partial<Pick<AppServices, "gatewayLogs">>;
+
 const lineRunner =
-	(all: AppServices): RunLine =>
-	async (call, own) => {
+	(all: AppServices) =>
+	async (call: LineCall, own: OwnServices): ReturnType<RunLine> => {
 		const services = { ...all, ...own };
 		const { id, caller, signal } = call;
 		const headers = new Headers(call.headers);
@@ -165,8 +170,14 @@ async function modelMistake(
 	}
 }
 
-export const batchWork = (services: AppServices): WorkHandler =>
-	batchHandler(services, {
-		line: lineRunner(services),
+export function batchWork(services: AppServices): WorkHandler {
+	const run = lineRunner(services);
+	return batchHandler(services, {
+		line: (call, own) =>
+			call.endpoint === REPLAY_ENDPOINT
+				? runReplayLine(call, { services, run: (line, logs) => run(line, { ...own, ...logs }) })
+				: run(call, own),
+		storeReplay: storeReplay(services),
 		modelMistake: (model, endpoint, caller) => modelMistake(model, endpoint, { caller, services }),
 	});
+}

@@ -46,7 +46,9 @@ export async function createBatch(
 	if (!(await jobs.batches(account, (batches) => batches.create(record, { request, lines }, bounds))))
 		throw new AiError(
 			"storageFull",
-			`The account has at most ${bounds.maxBatches} batches that have not ended: wait, or cancel some`,
+			record.api === "replay"
+				? `The account has at most ${bounds.maxReplays} replays (JOBS.max_replays), and ${bounds.maxBatches} batches that have not ended: delete or cancel some`
+				: `The account has at most ${bounds.maxBatches} batches that have not ended: wait, or cancel some`,
 		);
 	// If the process ends before that, the account's object enqueues it.
 	await storage.queue.enqueue(batchItem(account, record.id)).catch(async (refusal) => {

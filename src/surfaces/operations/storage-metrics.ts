@@ -100,6 +100,11 @@ export function storageMetrics({ stored, work, now }: StorageReport): Metric[] {
 			ofJobs(({ openLines }) => openLines),
 		),
 		gauge(
+			"replays",
+			"Replays of logs, also those that have ended.",
+			ofJobs(({ replays }) => replays),
+		),
+		gauge(
 			"oldest_batch_seconds",
 			"Time since the creation of the oldest batch that has not ended.",
 			ofJobs(({ oldestSeconds }) => oldestSeconds),

@@ -375,6 +375,7 @@ describe("a stored object with an unknown field", () => {
 		[`POST ${gateway}/routes/:route/versions`, { elements: ROUTE_ELEMENTS }, "ignored"],
 		[`POST ${gateway}/routes/:route/deployments`, { version_id: "" }, "ignored"],
 		[`PATCH ${gateway}/logs/:log`, { feedback: 1 }, "ignored"],
+		[`POST ${gateway}/replay`, { model: LLAMA }, "refused"],
 		[
 			"POST /ai/finetunes",
 			{ model: "@cf/mistral/mistral-7b-instruct-v0.2-lora", name: "ours", description: "" },

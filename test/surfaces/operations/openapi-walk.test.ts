@@ -103,6 +103,7 @@ const FAILURES: Readonly<Record<string, { status: number }>> = {
 	postAiV1Batches: { status: 404 },
 	postV1Batches: { status: 404 },
 	// No batch has ended.
+	deleteAiGatewayGatewaysByGatewayReplayByReplay: { status: 404 },
 	...Object.fromEntries(
 		["AiV1", "AiV1V1", "V1", "V1V1"].flatMap((base) => [
 			[`delete${base}MessagesBatchesByMessageBatch`, { status: 404 }],
@@ -170,6 +171,12 @@ const FRESH: Readonly<Record<string, (operationId: string) => Promise<Record<str
 		const { name } = await created(`/v1beta/models/${MODEL}:batchGenerateContent`, body);
 		const id = NEEDS_END.test(operationId) ? "gemini-absent" : name.replace("batches/", "");
 		return { gemini_batch: operationId.startsWith("post") ? `${id}:cancel` : id };
+	},
+	replay: async (operationId) => {
+		const path = `/client/v4/accounts/local/ai-gateway/gateways/${values.gateway}/replay`;
+		const response = await app.request(`http://gateway${path}`, json("POST", { model: MODEL }));
+		const { result } = await response.json<{ result: Created }>();
+		return { replay: operationId.startsWith("delete") ? "absent" : result.id };
 	},
 	conversation: async () => {
 		const items = [{ type: "message", role: "user", content: "Hello" }];

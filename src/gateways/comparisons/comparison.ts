@@ -1,0 +1,110 @@
+/**
+ * An answer beside the answer of a log: of a replay, or of a shadow target. The fields have the names of AI Gateway's API. Texts are cut, so that
+ * a comparison has at most about 100 KB.
+ */
+import { type Answer, answerIn, structureOf } from "./answers.ts";
+import { type Difference, differencesOf } from "./differences.ts";
+
+/** Characters of a text that are kept. */
+const MAX_TEXT = 32_768;
+
+export interface ComparedAnswer {
+	provider: string;
+	model: string;
+	status: number;
+	text: string;
+	/** The text is not cut. */
+	text_complete: boolean;
+	/** Names and arguments (JSON) of the calls of tools. */
+	tool_calls?: { name: string; arguments: string }[];
+	tokens_in: number | null;
+	tokens_out: number | null;
+	/** US dollars. */
+	cost: number | null;
+	/** Milliseconds until the end of the answer. */
+	duration: number | null;
+}
+
+export interface JudgeResult {
+	model: string;
+	/** 0: the new answer is much worse than that of the log. 0.5: equally good. 1: much better. */
+	score?: number;
+	reason?: string;
+	/** Why there is no score. */
+	error?: string;
+	tokens_in: number | null;
+	tokens_out: number | null;
+	cost: number | null;
+}
+
+export interface Comparison {
+	/** The id of the log. */
+	log: string;
+	/** The answer in the log. Absent: the log cannot be read. */
+	before?: ComparedAnswer;
+	/** The new answer. Absent: it failed. */
+	after?: ComparedAnswer;
+	/** Whether the answers are equal: their values if both are structured, otherwise their texts without white space at their ends. */
+	same?: boolean;
+	/** Of structured answers. */
+	differences?: Difference[];
+	differences_complete?: boolean;
+	judge?: JudgeResult;
+	/** Why there is no new answer. */
+	error?: { code: number; message: string };
+}
+
+/** What is known of an answer beside its text: the fields of its log. */
+export type AnswerFacts = Omit<ComparedAnswer, "text" | "text_complete" | "tool_calls">;
+
+/** The part of the row of a log that describes its answer. */
+export const factsOf = ({
+	provider,
+	model,
+	status_code: status,
+	tokens_in,
+	tokens_out,
+	cost,
+	duration,
+}: Omit<AnswerFacts, "status" | "duration"> & { status_code: number; duration: number }): AnswerFacts => ({
+	...{ provider, model, status, tokens_in, tokens_out, cost, duration },
+});
+
+export function comparedAnswer(facts: AnswerFacts, { text, calls }: Answer): ComparedAnswer {
+	return {
+		...facts,
+		text: cut(text),
+		text_complete: text.length <= MAX_TEXT,
+		...(calls.length > 0 && {
+			tool_calls: calls.map(({ name, input }) => ({ name: cut(name), arguments: cut(input) })),
+		}),
+	};
+}
+
+/** The comparison of two answers. `text`: their bodies, JSON or the events of a stream. */
+export function comparisonOf(
+	log: string,
+	before: { facts: AnswerFacts; text: string },
+	after: { facts: AnswerFacts; text: string },
+): Comparison {
+	const answers = { before: answerIn(before.text), after: answerIn(after.text) };
+	const structures = { before: structureOf(answers.before), after: structureOf(answers.after) };
+	const compared =
+		structures.before !== undefined && structures.after !== undefined
+			? differencesOf(structures.before, structures.after)
+			: undefined;
+	const isSameText =
+		answers.before.text.trim() === answers.after.text.trim() &&
+		answers.before.calls.length === answers.after.calls.length;
+	return {
+		log,
+		before: comparedAnswer(before.facts, answers.before),
+		after: comparedAnswer(after.facts, answers.after),
+		same: compared ? compared.differences.length === 0 : isSameText,
+		...(compared && { differences: compared.differences, differences_complete: compared.isComplete }),
+	};
+}
+
+/** A surrogate pair stays whole. */
+export const cut = (text: string, max = MAX_TEXT): string =>
+	text.length <= max ? text : text.slice(0, max).replace(/[\ud800-\udbff]$/, "");
