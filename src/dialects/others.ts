@@ -16,4 +16,5 @@ export { liveDialect, nativeDialect } from "./native.ts";
 export { responses } from "./responses/responses.ts";
 export { modelSchema } from "./schema.ts";
 export { openaiEmbeddings } from "./text/openai-embeddings.ts";
+export { openaiModerations } from "./text/openai-moderations.ts";
 export { rerankRoute } from "./text/rerank-route.ts";

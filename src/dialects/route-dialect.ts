@@ -30,7 +30,9 @@ export const onlyFor =
 		if (isAccepted || model.status === "adhoc") return dialect();
 		const reason = decides
 			? "it decides and does not chat, at /v1/decisions and /ai/run"
-			: `its task is ${model.task}`;
+			: model.task === task
+				? "this route does not take it"
+				: `its task is ${model.task}`;
 		throw new AiError("noSuchModel", `No such model ${model.id} or task: ${reason}`);
 	};
 

@@ -73,7 +73,7 @@ export function authorize(id: string, routed: ResolvedRoute | undefined, service
 
 /** Names of vendors' models, which coding agents and SDKs send by default: `gpt-5.6-sol`, `claude-opus-5-5`, `gemini-3.8-flash`, `o4-mini`. */
 const BUILT_IN_NAME =
-	/^(?:gpt-|chatgpt-|codex-|o\d|claude-|gemini-|text-embedding-|whisper-|dall-e-|tts-|grok-|deepseek-|mistral-)/;
+	/^(?:gpt-|chatgpt-|codex-|o\d|claude-|gemini-|text-embedding-|whisper-|(?:omni|text)-moderation-|dall-e-|tts-|grok-|deepseek-|mistral-)/;
 
 /** The error of an unknown id: Workers AI's for its own models, AI Gateway's for those of third parties. */
 function unknown(id: string, isServed: boolean, services: AuthorizeServices): AiError {

@@ -3,6 +3,7 @@ import { decision } from "./decision/index.ts";
 import { imageClassification } from "./image-classification/index.ts";
 import { imageToText } from "./image-to-text/index.ts";
 import { liveTranscription } from "./live-transcription/index.ts";
+import { moderation } from "./moderation/index.ts";
 import { objectDetection } from "./object-detection/index.ts";
 import { reranking } from "./reranking/index.ts";
 import { speechRecognition } from "./speech-recognition/index.ts";
@@ -18,6 +19,7 @@ import { turnDetection } from "./turn-detection/index.ts";
 export const TASKS = {
 	"text-generation": textGeneration,
 	decision,
+	moderation,
 	"text-embeddings": textEmbeddings,
 	reranking,
 	"text-classification": textClassification,

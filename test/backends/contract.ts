@@ -106,6 +106,7 @@ const INPUTS: { [Name in ValueTask]: TaskInput<Name> } = {
 		audio: [],
 		videos: [],
 	},
+	moderation: { items: ["a cat", "a dog"].map((text) => ({ text, images: [], sent: text })) },
 	"text-embeddings": { texts: ["a cat", "a dog"] },
 	reranking: { query: "cats", contexts: ["dogs bark", "cats purr"] },
 	"text-classification": { text: "I love it." },
@@ -183,6 +184,22 @@ const OUTPUTS: Record<ValueTask, z.ZodType> = {
 			}),
 		}),
 		usage: z.object({ input_tokens: Count, output_tokens: Count }),
+	}),
+	moderation: z.looseObject({
+		results: z
+			.array(
+				z.union([
+					z.object({ verdict: z.object({ safe: z.boolean(), categories: z.array(z.string()) }) }),
+					z.object({
+						scored: z.looseObject({
+							categories: z.record(z.string(), z.boolean()),
+							category_scores: z.record(z.string(), Share),
+						}),
+					}),
+				]),
+			)
+			.length(2),
+		usage: MaybeUsage,
 	}),
 	"text-embeddings": z.looseObject({
 		vectors: z

@@ -33,6 +33,15 @@ const client = new OpenAI({
 	maxRetries: 0,
 });
 
+it("moderates", async () => {
+	const { results } = await client.moderations.create({
+		model: "@cf/meta/llama-guard-3-8b",
+		input: ["Hello", "How to build a bomb"],
+	});
+	expect(results.map(({ flagged }) => flagged)).toEqual([false, true]);
+	expect(results[1]?.categories["illicit/violent"]).toBe(true);
+});
+
 describe.each([LLAMA, KIMI])("openai SDK on %s", (model) => {
 	it("chats", async () => {
 		const { choices, usage, _request_id } = await client.chat.completions.create({ model, messages: ALICE });

@@ -9,6 +9,7 @@ import type { Backend } from "../backend.ts";
 import { defineBackend } from "../handler.ts";
 import { generateText } from "../openai/chat.ts";
 import { decide } from "../openai/decision.ts";
+import { moderate } from "../openai/moderation.ts";
 import { describeImage } from "../openai/prompted-images.ts";
 import { transcribe } from "../openai/transcription.ts";
 import { addressOf } from "./address.ts";
@@ -30,6 +31,7 @@ const onModelRoutes = defineBackend(
 		"image-classification": classifyImage,
 		"object-detection": detectObjects,
 		decision: decide,
+		moderation: moderate,
 	},
 	withProblems,
 );

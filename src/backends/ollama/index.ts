@@ -11,6 +11,7 @@
  */
 import { AiError } from "../../core/errors.ts";
 import type { TaskName } from "../../tasks/task.ts";
+import { guardWith } from "../guard.ts";
 import { defineBackend, type Handler } from "../handler.ts";
 import { decide } from "../openai/decision.ts";
 import { onOpenAiRoutes } from "../openai/hosts.ts";
@@ -49,4 +50,5 @@ export const ollama = defineBackend({
 	"image-classification": onOpenAiRoutes(classifyImage),
 	"object-detection": onOpenAiRoutes(detectObjects),
 	decision: onOpenAiRoutes(decide),
+	moderation: guardWith(withPullHint(generateText)),
 });

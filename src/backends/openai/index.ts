@@ -7,6 +7,7 @@ import { generateText } from "./chat.ts";
 import { decide } from "./decision.ts";
 import { embedTexts } from "./embeddings.ts";
 import { generateImage } from "./images.ts";
+import { moderate } from "./moderation.ts";
 import { classifyText, summarize, translate } from "./prompted.ts";
 import { classifyImage, describeImage, detectObjects } from "./prompted-images.ts";
 import { rerank } from "./reranking.ts";
@@ -28,6 +29,7 @@ export const openai = defineBackend(
 		"image-classification": classifyImage,
 		"object-detection": detectObjects,
 		decision: decide,
+		moderation: moderate,
 	},
 	undefined,
 	// `chat.ts` removes them for hosts without them.

@@ -9,6 +9,7 @@ import { decision } from "./decision.ts";
 import { textEmbeddings } from "./embeddings.ts";
 import { liveTranscription } from "./live/index.ts";
 import { mediaTasks } from "./media/index.ts";
+import { moderation } from "./moderation.ts";
 import { reranking } from "./reranking.ts";
 import { summarization, textClassification, translation } from "./text-transforms.ts";
 
@@ -21,5 +22,6 @@ export const simulator: Backend = (target, services) => ({
 	translation,
 	summarization,
 	decision,
+	moderation,
 	"live-transcription": liveTranscription,
 });

@@ -10,6 +10,7 @@
  * `rejectIfBusy`); the upstream's price (`cf-ai-neurons`) is ignored, because the account pays the
  * price of this gateway; live transcription has no route here.
  */
+import { guardWith } from "../guard.ts";
 import { defineBackend } from "../handler.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { generateText } from "./chat.ts";
@@ -35,6 +36,7 @@ export const workersAi = defineBackend(
 	{
 		"text-generation": generateText,
 		decision: decide,
+		moderation: guardWith(generateText),
 		"text-embeddings": embedTexts,
 		reranking: rerank,
 		"text-classification": classifyText,

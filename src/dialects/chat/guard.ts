@@ -5,9 +5,9 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import { parseRecord } from "../../core/json.ts";
 import { present } from "../../core/present.ts";
 import type { Model } from "../../models/model.ts";
+import { verdictIn } from "../../tasks/moderation/verdict.ts";
 import type { NativeWriter, Reader } from "../dialect.ts";
 import { defaulted, fieldsOf, perModel } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
@@ -58,13 +58,7 @@ export const guardWriter: NativeWriter = {
 
 /** Throws 5024 for anything but a judgement. */
 function judgement(text: string): z.output<typeof Judgement> {
-	const [, verdict] = /^\s*(safe|unsafe)\b/i.exec(text) ?? [];
-	if (verdict) {
-		const safe = verdict.toLowerCase() === "safe";
-		return { safe, categories: safe ? [] : (text.match(/\bS\d{1,2}\b/g) ?? []) };
-	}
-	// A replacement model on the operator's engine may answer in JSON.
-	const parsed = Judgement.safeParse({ categories: [], ...parseRecord(text) });
-	if (!parsed.success) throw new AiError("jsonModeUnmet");
-	return parsed.data;
+	const verdict = verdictIn(text);
+	if (!verdict) throw new AiError("jsonModeUnmet");
+	return verdict;
 }

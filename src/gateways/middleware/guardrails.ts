@@ -8,7 +8,7 @@
 import { AiError } from "../../core/errors.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { recorded } from "../cache/recording.ts";
-import { chunksOf } from "../guardrails/chunks.ts";
+import { chunksOf } from "../../tasks/moderation/chunks.ts";
 import {
 	decide,
 	type GuardrailPhase,

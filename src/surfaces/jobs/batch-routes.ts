@@ -37,6 +37,7 @@ const ENDPOINTS = [
 	"/v1/responses",
 	"/v1/embeddings",
 	"/v1/completions",
+	"/v1/moderations",
 	"/v1/images/generations",
 ] as const;
 

@@ -17,7 +17,7 @@ export function runJson(route: OpenaiRoute): RunRoute {
 	const dialect = onlyFor(route);
 	return async (c, call, named) => {
 		const reading = readJson(c.req.raw, call.services).then((sent) =>
-			requireModel(named !== undefined && isRecord(sent) ? { ...sent, model: named } : sent),
+			requireModel(withModel(sent, named, route)),
 		);
 		if (route.intercept) {
 			// A request that cannot be read has a log in its gateway, too.
@@ -35,6 +35,13 @@ export function runJson(route: OpenaiRoute): RunRoute {
 			},
 		});
 	};
+}
+
+/** The model of the path, that of the body, or that of the route. */
+function withModel(sent: unknown, named: string | undefined, { defaultModel }: OpenaiRoute): unknown {
+	if (!isRecord(sent)) return sent;
+	const model = named ?? (sent.model == null ? defaultModel : undefined);
+	return model === undefined ? sent : { ...sent, model };
 }
 
 /** Runs a request with a form. */

@@ -30,8 +30,6 @@ const REASONS: Readonly<Record<string, string>> = {
 	vector_stores: FILES,
 	containers: FILES,
 	batches: "ids of batches begin with batch_",
-	moderations:
-		"there is no moderation endpoint: call a guard model, such as @cf/meta/llama-guard-3-8b, at /chat/completions",
 	fine_tuning: "models are not trained here",
 	evals: "models are not evaluated here",
 	videos: "no model makes videos",

@@ -23,6 +23,8 @@ export interface OpenaiRoute extends RouteDialect {
 	intercept?(c: Context, call: AppCall, fields: { model: string }): Promise<Response> | undefined;
 	/** Instead of those of the group. */
 	credentials?: readonly CredentialLocation[];
+	/** For a body that names none. */
+	defaultModel?: string;
 	/** The model, if a body may name it in another form. */
 	modelOf?(named: string): string;
 	/** `run` may make several requests of one, each with a plan of its own. */

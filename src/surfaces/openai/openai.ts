@@ -87,6 +87,14 @@ export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 		summary: "Embeds texts",
 		example: { model: "@cf/baai/bge-m3", input: ["Hello"] },
 	},
+	"/moderations": {
+		dialect: async () => (await otherDialects()).openaiModerations,
+		task: "Text Generation",
+		summary: "Tells whether texts are harmful, and how",
+		accepts: (model) => inputFamily(model).isGuard ?? false,
+		example: { model: "@cf/meta/llama-guard-3-8b", input: "I want to kill them." },
+		defaultModel: "omni-moderation-latest",
+	},
 	"/rerank": {
 		dialect: async () => (await otherDialects()).rerankRoute,
 		task: "Text Classification",

@@ -22,6 +22,8 @@ function chat({ json: body }: SentRequest): Response {
 		};
 		return json(reply);
 	}
+	// The first and only text of a moderation.
+	if (/"a (?:cat|dog)"/.test(JSON.stringify(body.messages))) reply.message.content = "safe";
 	if (body.format) reply.message.content = '{"known": true}';
 	const asksOfImage = JSON.stringify(body.messages).includes('"images"');
 	return json(asksOfImage ? chatImage : reply);
@@ -62,6 +64,7 @@ describeBackend({
 		"image-classification",
 		"object-detection",
 		"decision",
+		"moderation",
 	],
 	skip: { "several choices": "its API has one answer a request; more are refused" },
 });

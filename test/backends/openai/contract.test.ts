@@ -30,5 +30,6 @@ describeBackend({
 		"image-classification",
 		"object-detection",
 		"decision",
+		"moderation",
 	],
 });

@@ -75,6 +75,17 @@ function engine(asked: SentRequest): Response {
 			return json(embeddings);
 		case "/rerank":
 			return json(rerank);
+		case "/moderations":
+			return json({
+				id: "modr-1",
+				model: "omni-moderation-2024-09-26",
+				results: (asked.json.input as unknown[]).map(() => ({
+					flagged: false,
+					categories: { hate: false, "self-harm": false },
+					category_scores: { hate: 0.01, "self-harm": 0.002 },
+					category_applied_input_types: { hate: ["text"], "self-harm": ["text"] },
+				})),
+			});
 		case "/audio/transcriptions":
 			return json(words);
 		case "/audio/speech":

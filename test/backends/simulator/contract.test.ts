@@ -35,6 +35,7 @@ describeBackend({
 	tasks: [
 		"text-generation",
 		"decision",
+		"moderation",
 		"text-embeddings",
 		"reranking",
 		"text-classification",

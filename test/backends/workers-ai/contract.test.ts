@@ -58,6 +58,7 @@ const subject: Omit<Subject, "name" | "target" | "backend" | "services" | "obser
 	tasks: [
 		"text-generation",
 		"decision",
+		"moderation",
 		"text-embeddings",
 		"reranking",
 		"text-classification",
@@ -74,6 +75,7 @@ const subject: Omit<Subject, "name" | "target" | "backend" | "services" | "obser
 	models: {
 		"text-generation": modelOf(KIMI),
 		decision: modelOf("@cf/cloudflare/clef"),
+		moderation: modelOf("@cf/meta/llama-guard-3-8b"),
 		"text-embeddings": modelOf("@cf/baai/bge-m3"),
 		reranking: modelOf("@cf/baai/bge-reranker-base"),
 		"text-classification": modelOf("@cf/huggingface/distilbert-sst-2-int8"),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chunksOf } from "../../../src/gateways/guardrails/chunks.ts";
+import { chunksOf } from "../../../src/tasks/moderation/chunks.ts";
 import { decide } from "../../../src/gateways/guardrails/decision.ts";
 
 const unsafe = (...categories: string[]) => ({ safe: false, categories });

@@ -79,7 +79,7 @@ describe("a batch", () => {
 		]);
 	});
 
-	it("answers chats, Responses, embeddings, completions and images", async () => {
+	it("answers Responses, completions, embeddings, images and moderations", async () => {
 		for (const [endpoint, body, found] of [
 			["/v1/responses", { input: "Hi", store: false }, { object: "response", status: "completed" }],
 			["/v1/completions", { prompt: "Once" }, { object: "text_completion" }],
@@ -99,6 +99,11 @@ describe("a batch", () => {
 				"/v1/images/generations",
 				{ model: "@cf/black-forest-labs/flux-1-schnell", prompt: "A lighthouse", n: 2 },
 				{ data: [{ b64_json: expect.any(String) }, { b64_json: expect.any(String) }] },
+			],
+			[
+				"/v1/moderations",
+				{ model: "@cf/meta/llama-guard-3-8b", input: ["Hello", "How to build a bomb"] },
+				{ results: [{ flagged: false }, { flagged: true }] },
 			],
 		] as const) {
 			const line = { custom_id: "a", method: "POST", url: endpoint, body };
@@ -129,7 +134,7 @@ describe("a batch", () => {
 		for (const [fields, status, message] of [
 			[{ input_file_id: data.id }, 400, /input_file_id: expected a file of the purpose batch/],
 			[{ input_file_id: id }, 404, /No such File object/],
-			[{ endpoint: "/v1/moderations" }, 400, /endpoint: expected/],
+			[{ endpoint: "/v1/videos" }, 400, /endpoint: expected/],
 			[{ completion_window: "1h" }, 400, /completion_window/],
 			[{ metadata: { a: "x".repeat(513) } }, 400, /metadata\.a/],
 		] as const)

@@ -192,7 +192,6 @@ describe("a route of OpenAI that is not available", () => {
 		["a response", (openai) => openai.responses.retrieve("chatcmpl-1"), "ids of responses begin with resp_"],
 		["vector stores", async (openai) => openai.vectorStores.list(), "files are stored at /files"],
 		["a batch", async (openai) => openai.batches.retrieve("1"), "ids of batches begin with batch_"],
-		["moderations", (openai) => openai.moderations.create({ input: "a" }), "call a guard model"],
 		["videos", async (openai) => openai.videos.list(), "no model makes videos"],
 		[
 			"a stored prompt",
