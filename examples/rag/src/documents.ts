@@ -1,4 +1,4 @@
-/** The documents. Yours may be in R2, KV or D1, and their vectors in Vectorize. */
+/** The documents. Yours may be in R2, KV or D1. */
 export interface Document {
 	source: string;
 	text: string;

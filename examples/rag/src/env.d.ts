@@ -1,6 +1,7 @@
 declare namespace Cloudflare {
 	interface Env {
 		AI: Ai;
+		VECTORIZE: Vectorize;
 		HANDBOOK: AiSearchInstance;
 	}
 }

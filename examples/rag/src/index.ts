@@ -1,4 +1,4 @@
-/** Answers questions from a handbook. The code is the same for every backend of `env.AI`. */
+/** Answers questions from a handbook. The code is the same for every backend of the bindings. */
 import { answerFrom } from "./managed.ts";
 import { type Passage, passagesFor } from "./retrieval.ts";
 
@@ -12,7 +12,7 @@ export default {
 			return new Response("GET /ask?q=… or /search?q=…\n", { status: 404 });
 		if (pathname === "/search") return Response.json(await answerFrom(env.HANDBOOK, question));
 
-		const passages = await passagesFor(question, env.AI);
+		const passages = await passagesFor(question, env);
 		const output = await env.AI.run(CHAT, {
 			messages: [
 				{ role: "system", content: instructions(passages) },

@@ -1,4 +1,4 @@
-/** Finds the passages that answer a question: the nearest by embedding, then ordered by a reranker. */
+/** Finds the passages that answer a question: the nearest by embedding in Vectorize, then ordered by a reranker. */
 import { DOCUMENTS, type Document } from "./documents.ts";
 
 const EMBEDDER = "@cf/baai/bge-base-en-v1.5";
@@ -12,47 +12,38 @@ export interface Passage extends Document {
 	score: number;
 }
 
-/**
- * Vectors of `DOCUMENTS`, in their order, for the lifetime of this isolate. The vectors are stored, not their promise, because a request cannot
- * wait for the call of another request.
- */
-let vectors: number[][] | undefined;
+type Services = Pick<Env, "AI" | "VECTORIZE">;
 
-export async function passagesFor(question: string, ai: Ai): Promise<Passage[]> {
-	vectors ??= await embed(
-		DOCUMENTS.map(({ text }) => text),
-		ai,
-	);
-	const [questionVector = []] = await embed([question], ai);
-	const candidates = vectors
-		.map((vector, index) => ({ index, similarity: cosine(vector, questionVector) }))
-		.sort((a, b) => b.similarity - a.similarity)
-		.slice(0, CANDIDATES)
-		.flatMap(({ index }) => DOCUMENTS[index] ?? []);
+export async function passagesFor(question: string, env: Services): Promise<Passage[]> {
+	await store(env);
+	const [vector = []] = await embed([question], env.AI);
+	const { matches } = await env.VECTORIZE.query(vector, { topK: CANDIDATES });
+	const candidates = matches.flatMap(({ id }) => DOCUMENTS.find(({ source }) => source === id) ?? []);
+	if (candidates.length === 0) return [];
 	// In a variable, because the published type lacks `query`, which the model requires.
 	const inputs = { query: question, contexts: candidates.map(({ text }) => ({ text })), top_k: PASSAGES };
-	const { response = [] } = await ai.run(RERANKER, inputs);
+	const { response = [] } = await env.AI.run(RERANKER, inputs);
 	return response.flatMap(({ id = -1, score = 0 }) => {
 		const document = candidates[id];
 		return document ? [{ ...document, score }] : [];
 	});
 }
 
+/** Stores the vectors of the documents that the index does not have. Deployed, they are found some seconds later. */
+async function store({ AI, VECTORIZE }: Services): Promise<void> {
+	const stored = await VECTORIZE.getByIds(DOCUMENTS.map(({ source }) => source));
+	const known = new Set(stored.map(({ id }) => id));
+	const missing = DOCUMENTS.filter(({ source }) => !known.has(source));
+	if (missing.length === 0) return;
+	const vectors = await embed(
+		missing.map(({ text }) => text),
+		AI,
+	);
+	await VECTORIZE.upsert(missing.map(({ source }, index) => ({ id: source, values: vectors[index] ?? [] })));
+}
+
 async function embed(text: string[], ai: Ai): Promise<number[][]> {
 	const output = await ai.run(EMBEDDER, { text });
 	if (!("data" in output) || output.data?.length !== text.length) throw new Error("A text has no embedding");
 	return output.data;
-}
-
-function cosine(a: number[], b: number[]): number {
-	let dot = 0;
-	let squaresOfA = 0;
-	let squaresOfB = 0;
-	for (const [index, value] of a.entries()) {
-		const other = b[index] ?? 0;
-		dot += value * other;
-		squaresOfA += value * value;
-		squaresOfB += other * other;
-	}
-	return dot / Math.sqrt(squaresOfA * squaresOfB);
 }
