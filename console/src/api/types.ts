@@ -350,8 +350,30 @@ export interface SearchInstance {
 	index_method: { vector: boolean; keyword: boolean };
 	chunk_size: number;
 	chunk_overlap: number;
+	/** `null`: the instance has uploads only. */
+	type: string | null;
+	source: string | null;
+	/** Seconds. */
+	sync_interval: number;
+	cache: boolean;
+	/** `null`: there is no public endpoint. */
+	public_endpoint_id: string | null;
 	status: string;
 	created_at: string;
+}
+
+export interface SearchJob {
+	id: string;
+	started_at: string;
+	ended_at?: string;
+	end_reason?: string;
+}
+
+export interface SearchJobLog {
+	id: number;
+	message: string;
+	/** 0: information, 1: an error. */
+	message_type: number;
 }
 
 export interface SearchStats {

@@ -10,6 +10,7 @@ import { useSession } from "../session/session.ts";
 import { Items } from "./items.tsx";
 import { instancePath } from "./paths.ts";
 import { QuestionBox } from "./question.tsx";
+import { Source } from "./source.tsx";
 import { Uploads } from "./uploads.tsx";
 
 /** One instance: its sizes, a question box, its items. */
@@ -29,6 +30,7 @@ export function InstancePart({ instance }: { instance: SearchInstance }) {
 			<Section title={instance.id}>
 				<Loading of={stats}>{(value) => <Sizes stats={value} instance={instance} />}</Loading>
 			</Section>
+			{instance.type !== null && <Source instance={instance} path={path} onChanged={onChanged} />}
 			<QuestionBox instance={instance} path={path} />
 			<Section title="Items">
 				<Uploads path={path} onUploaded={onChanged} />
@@ -56,6 +58,8 @@ function Sizes({ stats, instance }: { stats: SearchStats; instance: SearchInstan
 				["Files", bytes(r2.payloadSizeBytes)],
 				["Chunk size", `${integer(instance.chunk_size)} tokens`],
 				["Overlap", `${integer(instance.chunk_overlap)} %`],
+				["Cache of chats", instance.cache ? "on" : "off"],
+				["Public endpoint", instance.public_endpoint_id ?? undefined],
 			]}
 		/>
 	);

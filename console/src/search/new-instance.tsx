@@ -20,9 +20,11 @@ export function NewInstanceForm({ namespace, onCreated, onCancel }: Props) {
 	const [id, setId] = useState("");
 	const [embedding, setEmbedding] = useState("");
 	const [answering, setAnswering] = useState("");
+	const [source, setSource] = useState("");
 
 	async function send(): Promise<void> {
-		const fields = { id, embedding_model: embedding.trim(), ai_search_model: answering.trim() };
+		const models = { embedding_model: embedding.trim(), ai_search_model: answering.trim() };
+		const fields = { id, ...models, ...(source.trim() !== "" && { source: source.trim() }) };
 		onCreated(await api.send<SearchInstance>("POST", instancesPath(api, namespace), fields));
 	}
 
@@ -41,6 +43,14 @@ export function NewInstanceForm({ namespace, onCreated, onCancel }: Props) {
 				/>
 				<ModelField label="Embedding model" task={EMBEDDINGS} value={embedding} onChange={setEmbedding} />
 				<ModelField label="Answering model" task={CHATS} value={answering} onChange={setAnswering} />
+				<Input
+					label="Source"
+					placeholder="Uploads only"
+					title="The name of a bucket, or the address of a website"
+					autoComplete="off"
+					value={source}
+					onChange={(event) => setSource(event.target.value)}
+				/>
 			</div>
 		</SaveForm>
 	);

@@ -20,7 +20,7 @@ export function QuestionBox({ instance, path }: { instance: SearchInstance; path
 	const [question, setQuestion] = useState("");
 	const [type, setType] = useState<string>(vector && keyword ? "hybrid" : vector ? "vector" : "keyword");
 	const [mode, setMode] = useState("and");
-	const { answer, ask, chunks, error, isAsking, isLexical, metrics, stop } = useQuestion(path);
+	const { answer, ask, chunks, error, isAsking, isCached, isLexical, metrics, stop } = useQuestion(path);
 	const types = Object.entries(TYPES).filter(
 		([name]) => (name !== "keyword" ? vector : true) && (name !== "vector" ? keyword : true),
 	);
@@ -72,6 +72,12 @@ export function QuestionBox({ instance, path }: { instance: SearchInstance; path
 				</article>
 			)}
 			{metrics && <MetricsLine metrics={metrics} free={false} />}
+			{isCached && (
+				<p className="plain">
+					<Badge variant="info">Cached</Badge> This is an earlier answer to the same or a similar question. No
+					model has run.
+				</p>
+			)}
 			{isLexical && (
 				<p className="plain">
 					<Badge variant="info">Lexical scores</Badge> The simulator has made these embeddings: the scores

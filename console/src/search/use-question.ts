@@ -16,6 +16,8 @@ interface State {
 	chunks?: readonly FoundChunk[];
 	/** The scores compare words, not meanings. */
 	isLexical?: boolean;
+	/** An earlier answer to the same or a similar question. */
+	isCached?: boolean;
 	metrics?: Metrics;
 	error?: Error;
 }
@@ -50,7 +52,11 @@ export function useQuestion(path: string) {
 						ai_search_options: { retrieval },
 					},
 					signal: abort.signal,
-					onHeaders: (headers) => change({ isLexical: headers.get("x-ganglion-scores") === "lexical" }),
+					onHeaders: (headers) =>
+						change({
+							isLexical: headers.get("x-ganglion-scores") === "lexical",
+							isCached: headers.get("cf-aig-cache-status") === "HIT",
+						}),
 					onEvent: (name, data) => name === CHUNKS && change({ chunks: data as FoundChunk[], answer: "" }),
 					onAnswer: ({ text }) => change({ answer: text }),
 				});

@@ -1,0 +1,95 @@
+import { Button } from "@cloudflare/kumo/components/button";
+import { useState } from "react";
+import type { SearchInstance, SearchJob, SearchJobLog } from "../api/types.ts";
+import { useFollowing } from "../api/use-following.ts";
+import { useLoad } from "../api/use-load.ts";
+import { Facts } from "../parts/facts.tsx";
+import { Failure } from "../parts/failure.tsx";
+import { instant } from "../parts/format.ts";
+import { Loading } from "../parts/loading.tsx";
+import { Section } from "../parts/page.tsx";
+import { useSession } from "../session/session.ts";
+
+const TYPES: Readonly<Record<string, string>> = { r2: "R2 bucket", "web-crawler": "Website" };
+const LOGS = 50;
+/** `message_type` of an error. */
+const ERROR = 1;
+
+interface Props {
+	instance: SearchInstance;
+	/** Of the instance. */
+	path: string;
+	onChanged(): void;
+}
+
+/** The source of an instance: its last job with its errors, and a button that reads it now. */
+export function Source({ instance, path, onChanged }: Props) {
+	const { api } = useSession();
+	const [error, setError] = useState<Error>();
+	const job = useLoad(
+		async (signal) => (await api.get<SearchJob[]>(`${path}/jobs`, { per_page: 1 }, signal)).result[0],
+		[api, path],
+	);
+	const isRunning = job.value !== undefined && job.value.ended_at === undefined;
+	useFollowing(isRunning, job);
+
+	async function start(): Promise<void> {
+		setError(undefined);
+		try {
+			await api.send("POST", `${path}/jobs`, {});
+			job.reload();
+			onChanged();
+		} catch (failure) {
+			setError(failure instanceof Error ? failure : new Error(String(failure)));
+		}
+	}
+
+	return (
+		<Section
+			title="Source"
+			actions={
+				<Button size="sm" disabled={isRunning} onClick={() => void start()}>
+					Read now
+				</Button>
+			}
+		>
+			{error && <Failure error={error} />}
+			<Loading of={job}>
+				{(last) => (
+					<>
+						<Facts
+							rows={[
+								[TYPES[instance.type ?? ""] ?? "Source", instance.source ?? ""],
+								["Read every", `${instance.sync_interval / 60} minutes`],
+								["Last job", last ? stateOf(last) : "none"],
+								["Started", last && instant(last.started_at)],
+							]}
+						/>
+						{last && <JobErrors job={last} path={path} />}
+					</>
+				)}
+			</Loading>
+		</Section>
+	);
+}
+
+const stateOf = ({ ended_at, end_reason }: SearchJob): string =>
+	ended_at === undefined ? "running" : (end_reason ?? "completed");
+
+function JobErrors({ job, path }: { job: SearchJob; path: string }) {
+	const { api } = useSession();
+	const logs = useLoad(
+		async (signal) =>
+			(await api.get<SearchJobLog[]>(`${path}/jobs/${job.id}/logs`, { per_page: LOGS }, signal)).result,
+		[api, path, job.id, job.ended_at],
+	);
+	const errors = (logs.value ?? []).filter(({ message_type: type }) => type === ERROR);
+	if (errors.length === 0) return null;
+	return (
+		<ul className="plain refused" aria-label="Errors of the job">
+			{errors.map(({ id, message }) => (
+				<li key={id}>{message}</li>
+			))}
+		</ul>
+	);
+}
