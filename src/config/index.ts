@@ -39,7 +39,7 @@ import { ConfigError, Problems } from "./problems.ts";
 import { readProviderKeys } from "./provider-keys.ts";
 import { ResponsesSchema } from "./responses.ts";
 import { readDefaultBackend, readRoutes } from "./routes.ts";
-import { SearchSchema } from "./search.ts";
+import { searchSchema } from "./search.ts";
 import {
 	readAdminToken,
 	readCount,
@@ -138,7 +138,7 @@ export function configure(variables: object): Config {
 	const storage = parsed("STORAGE", storageSchema(env));
 	const storeBounds = parsed("RESPONSES", ResponsesSchema);
 	const vectors = parsed("VECTORS", vectorsSchema(env));
-	const search = parsed("AI_SEARCH", SearchSchema);
+	const search = parsed("AI_SEARCH", searchSchema(env));
 	const jobs = parsed("JOBS", JobsSchema);
 	const product = new Catalog();
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
@@ -170,7 +170,7 @@ export function configure(variables: object): Config {
 		gatewayRules: rulesOf(gatewayRules ?? AiGatewaySchema.parse({}), allowAnonymous),
 		storeBounds: storeBounds ?? ResponsesSchema.parse({}),
 		vectors: vectors ?? vectorsSchema(env).parse({}),
-		search: search ?? SearchSchema.parse({}),
+		search: search ?? searchSchema(env).parse({}),
 		jobs: jobs ?? JobsSchema.parse({}),
 		catalog,
 		adHoc,

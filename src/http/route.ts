@@ -11,7 +11,7 @@ import { AUTHORIZATION, type Bearer, type CredentialLocation } from "./credentia
 import { type FailureFormat, v4Failure } from "./failure-formats.ts";
 import type { HttpServices } from "./services.ts";
 
-type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
 /**
  * `none`: no credential. `token`: any valid token of the account; the handler's own call of the account's object verifies

@@ -20,6 +20,18 @@ export async function boundedText(body: Body, maxBytes: number): Promise<string 
 	return text + decoder.decode();
 }
 
+/** As {@link boundedText}, without decoding. */
+export async function boundedBytes(body: Body, maxBytes: number): Promise<Uint8Array | undefined> {
+	const pieces: Uint8Array[] = [];
+	let bytes = 0;
+	for await (const piece of body ?? []) {
+		bytes += piece.byteLength;
+		if (bytes > maxBytes) return undefined;
+		pieces.push(piece);
+	}
+	return Buffer.concat(pieces);
+}
+
 export async function unread(body: Body): Promise<undefined> {
 	await body?.cancel();
 }

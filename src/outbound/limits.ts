@@ -24,6 +24,14 @@ export const SHORT_CALLS = {
 /** A search provider sends its header when its answer is complete, so the limit of the whole call applies until then. */
 export const SEARCH_CALL = { headerMs: 30_000, idleMs: 20_000, totalMs: 30_000 } as const;
 
+/** A page of a website, which AI Search indexes. */
+export const PAGE_CALL = {
+	/** Of the whole call. */
+	totalMs: 20_000,
+	/** Of the answer. A sitemap may have twice as many. */
+	maxBytes: 4 * MIB,
+} as const;
+
 /** An S3-compatible store. */
 export const STORE_CALL = {
 	/** Until the status line, which follows the body of the request: a part of 8 MiB. Also between two pieces of an answer. */

@@ -8,6 +8,7 @@ import { limitRoutes } from "./accounts/limits.ts";
 import { placeRoutes } from "./accounts/place.ts";
 import { tokenRoutes } from "./accounts/tokens.ts";
 import { usageRoutes } from "./accounts/usage.ts";
+import { publicSearchRoutes } from "./aisearch/public-routes.ts";
 import { searchRoutes } from "./aisearch/routes.ts";
 import { CONSOLE_PATH, consoleRoutes, isBrowser } from "./console/console.ts";
 import { gatewayAliasRoutes } from "./gateway/aliases.ts";
@@ -101,6 +102,7 @@ export const ROUTES: readonly AppRoute[] = [
 	...webSearchRoutes,
 	...vectorizeRoutes,
 	...searchRoutes,
+	...publicSearchRoutes,
 	// After OpenAI's routes, because both are below `/v1`.
 	...gatewayRoutes,
 ];

@@ -7,7 +7,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../scripts/free-port.ts";
-import { DATABASE_CALL, REPLY, SEARCH_CALL, SHORT_CALLS, STORE_CALL } from "../../src/outbound/limits.ts";
+import {
+	DATABASE_CALL,
+	PAGE_CALL,
+	REPLY,
+	SEARCH_CALL,
+	SHORT_CALLS,
+	STORE_CALL,
+} from "../../src/outbound/limits.ts";
 import { CLI } from "./cli/run.ts";
 import { runScript, type Script } from "./script.ts";
 
@@ -75,8 +82,11 @@ describe("the sources", () => {
 		"retrieval/search/answer.ts": "an answer of this gateway",
 		"retrieval/search/models.ts": "an answer of this gateway",
 		"retrieval/search/rag.ts": "an answer of this gateway",
+		"surfaces/aisearch/cached-chat.ts": "an answer of this gateway",
 		"surfaces/aisearch/instance-target.ts": "an answer of this gateway",
 		"retrieval/search/work.ts": "a file that the gateway has bounded and stored",
+		"retrieval/search/sources/source-run.ts": "an object of a bucket whose size is checked",
+		"retrieval/search/sources/website.ts": "a page that the gateway has bounded and stored",
 		"responses/background-work.ts": "the answer of its own route",
 		"surfaces/gateway/universal-socket.ts": "its own failure",
 		"surfaces/markdown/markdown.ts": "files whose size is checked",
@@ -134,6 +144,10 @@ describe("the table of the limits of calls", () => {
 		expect(cells("a PostgreSQL server")).toEqual([
 			...[database.silentMs, database.silentMs, database.totalMs].map(seconds),
 			size(database.maxBytes),
+		]);
+		expect(cells("a page of a website")).toEqual([
+			...["", "", seconds(PAGE_CALL.totalMs)],
+			`${size(PAGE_CALL.maxBytes)}, a sitemap ${size(2 * PAGE_CALL.maxBytes)}`,
 		]);
 		const { silentMs, textBytes, refusalBytes } = STORE_CALL;
 		expect(cells("an S3-compatible store")).toEqual([

@@ -307,6 +307,12 @@ const ROWS: readonly Row[] = [
 	["operator", "PATCH /client/v4/pools/:backend/replicas/:replica"],
 	["operator", "DELETE /client/v4/pools/:backend/replicas/:replica"],
 	["operator", "GET /client/v4/usage"],
+	...["/search", "/chat/completions", "/mcp"].flatMap((path): Row[] => [
+		["none", `POST /search/:account/:endpoint${path}`, "v4"],
+		["none", `OPTIONS /search/:account/:endpoint${path}`, "v4"],
+	]),
+	["none", "GET /search/:account/:endpoint/mcp"],
+	["none", "DELETE /search/:account/:endpoint/mcp"],
 	["token", "GET /client/v4/user/tokens/verify"],
 	["run", "POST /v1/:account/:gateway", "gateway"],
 	["run", "GET /v1/:account/:gateway", "gateway"],
@@ -525,7 +531,8 @@ describe("every route", () => {
 
 	it.each(ROWS)("needs the permission %s: %s", async (needed, route, format = "v4") => {
 		if (needed === "none") {
-			expect((await sendTo(route, undefined)).status).toBe(200);
+			// A public endpoint does not tell which accounts exist.
+			expect((await sendTo(route, undefined)).status).toBe(route.includes("/search/:account") ? 404 : 200);
 			return;
 		}
 		const bodies = [{}, { body: "{" }, json("", { model: MODEL }), json("", [])];

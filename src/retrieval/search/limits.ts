@@ -28,6 +28,10 @@ export const MAX_EXPANSION = 3;
 export const MAX_BOOSTS = 3;
 export const MAX_BOOST_FIELD_CHARACTERS = 64;
 export const MAX_SEARCHED_INSTANCES = 10;
+/** Of a cached answer. */
+export const MIN_CACHE_SECONDS = 600;
+export const MAX_CACHE_SECONDS = 518_400;
+export const DEFAULT_CACHE_SECONDS = 172_800;
 export const SYNC_COOLDOWN_MS = 30_000;
 /** Of a request that waits for the end of an ingestion. */
 export const MAX_WAIT_MS = 40_000;

@@ -48,6 +48,8 @@ export const maxBytesOf = (file: Pick<SourceFile, "name" | "mimeType">): number 
 /** Throws `ItemFailure`, and the errors of models that describe images. */
 export async function markdownOf(
 	file: SourceFile,
+	/** The address of a page, of at most 300 characters: its links are relative to it. */
+	{ base }: { base?: string | undefined },
 	models: SearchModels,
 	services: SearchRoomServices,
 ): Promise<string> {
@@ -55,7 +57,7 @@ export async function markdownOf(
 	if (isText(file)) return plainText(file);
 	const [converted] = await convertFiles(
 		[file],
-		{},
+		base === undefined ? {} : { html: { hostname: base } },
 		(model, { body, fields }) => models.native(model, fields, body),
 		services,
 	);

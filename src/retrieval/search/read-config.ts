@@ -1,27 +1,33 @@
 /**
- * Reads the configuration of an instance: that of a new one, and changes of one. Fields of the product without effect here (`token_id`,
- * `sync_interval`, `cache…`, `public_endpoint_params`) are accepted and ignored; a source is refused, because instances index uploads.
+ * Reads the configuration of an instance: that of a new one, and changes of one. Fields of the product without effect here (`token_id`)
+ * are accepted and ignored.
  */
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
+import { CACHE_THRESHOLD_NAMES } from "./cache/shingles.ts";
 import { searchFailure } from "./failures.ts";
 import { checkBoosts } from "./fusion.ts";
 import {
+	DEFAULT_CACHE_SECONDS,
 	DEFAULT_CHUNK_TOKENS,
 	DEFAULT_OVERLAP_PERCENT,
 	DEFAULT_RESULTS,
 	DEFAULT_THRESHOLD,
 	MAX_BOOST_FIELD_CHARACTERS,
 	MAX_BOOSTS,
+	MAX_CACHE_SECONDS,
 	MAX_CHUNK_TOKENS,
 	MAX_CUSTOM_FIELDS,
 	MAX_ID_CHARACTERS,
 	MAX_OVERLAP_PERCENT,
 	MAX_RESULTS,
+	MIN_CACHE_SECONDS,
 	MIN_CHUNK_TOKENS,
 } from "./limits.ts";
 import { BUILT_IN } from "./metadata.ts";
+import { PublicEndpoint } from "./public-endpoint.ts";
 import { BOOST_DIRECTIONS, FIELD_TYPES, type InstanceConfig } from "./records.ts";
+import { DEFAULT_SYNC_SECONDS, SourceFields, sourceAfter } from "./sources/source-config.ts";
 
 const DEFAULT_EMBEDDING = "@cf/qwen/qwen3-embedding-0.6b";
 const DEFAULT_GENERATION = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -53,12 +59,9 @@ export const Boosts = lazy(() =>
 		.max(MAX_BOOSTS),
 );
 
-const NO_SOURCE = "this gateway indexes uploads: leave it out";
-
 export const ConfigChanges = lazy(() =>
 	z.object({
-		type: z.null({ error: NO_SOURCE }).optional(),
-		source: z.union([z.null(), z.literal("")], { error: NO_SOURCE }).optional(),
+		...SourceFields(),
 		embedding_model: Model(),
 		ai_search_model: Model(),
 		ai_gateway_id: z.string().max(MAX_ID_CHARACTERS).nullish(),
@@ -103,6 +106,10 @@ export const ConfigChanges = lazy(() =>
 				error: "two fields have the same name",
 			})
 			.optional(),
+		public_endpoint_params: PublicEndpoint().nullish(),
+		cache: z.boolean().optional(),
+		cache_threshold: z.enum(CACHE_THRESHOLD_NAMES).optional(),
+		cache_ttl: z.int().min(MIN_CACHE_SECONDS).max(MAX_CACHE_SECONDS).optional(),
 		metadata: z.record(z.string(), z.unknown()).optional(),
 		paused: z.boolean().optional(),
 	}),
@@ -129,8 +136,12 @@ const DEFAULTS: InstanceConfig = {
 	max_num_results: DEFAULT_RESULTS,
 	score_threshold: DEFAULT_THRESHOLD,
 	custom_metadata: [],
+	cache: true,
+	cache_threshold: "close_enough",
+	cache_ttl: DEFAULT_CACHE_SECONDS,
 	metadata: {},
 	paused: false,
+	sync_interval: DEFAULT_SYNC_SECONDS,
 };
 
 /** `before`: of the instance that is changed. Throws 7036, and 7058 for a boost that its field cannot have. */
@@ -139,8 +150,10 @@ export function configOf(changes: ConfigChanges, before: InstanceConfig = DEFAUL
 		ai_gateway_id: gateway,
 		chunk_size: size,
 		hybrid_search_enabled: hybrid,
-		source: _,
-		type: __,
+		public_endpoint_params: endpoint,
+		source,
+		source_params,
+		type,
 		...sent
 	} = changes;
 	if (size !== undefined && !(Number.isInteger(size) && size >= MIN_CHUNK_TOKENS && size <= MAX_CHUNK_TOKENS))
@@ -159,6 +172,8 @@ export function configOf(changes: ConfigChanges, before: InstanceConfig = DEFAUL
 			others.index_method === undefined && { index_method: { vector: true, keyword: false } }),
 		...(size !== undefined && { chunk_size: size }),
 		...(gateway !== undefined && { ai_gateway_id: gateway || undefined }),
+		public_endpoint_params: endpoint === undefined ? before.public_endpoint_params : (endpoint ?? undefined),
+		origin: sourceAfter({ source, source_params, type }, before.origin),
 		embedding_model: model("embedding_model"),
 		ai_search_model: model("ai_search_model"),
 		rewrite_model: model("rewrite_model"),
@@ -190,3 +205,6 @@ export function changesIndex(before: InstanceConfig, after: InstanceConfig): boo
 		JSON.stringify([chunk, chunk_overlap, chunk_size, custom_metadata, embedding_model, index_method]);
 	return own(before) !== own(after);
 }
+
+export const changesSource = (before: InstanceConfig, after: InstanceConfig): boolean =>
+	JSON.stringify(before.origin) !== JSON.stringify(after.origin);

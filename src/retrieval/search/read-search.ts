@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
 import type { FilterCondition } from "../vectors/records.ts";
+import { CACHE_THRESHOLD_NAMES } from "./cache/shingles.ts";
 import { searchFailure } from "./failures.ts";
 import { readFilters } from "./filters.ts";
 import { checkBoosts } from "./fusion.ts";
@@ -47,6 +48,12 @@ const Options = lazy(() =>
 				enabled: z.boolean().optional(),
 				model: z.string().optional(),
 				match_threshold: Share().optional(),
+			})
+			.optional(),
+		cache: z
+			.object({
+				enabled: z.boolean().optional(),
+				cache_threshold: z.enum(CACHE_THRESHOLD_NAMES).optional(),
 			})
 			.optional(),
 		instance_ids: z.array(Identifier()).optional(),

@@ -1,6 +1,9 @@
 /** The data of AI Search, as it crosses RPC. Times: epoch milliseconds. */
 import type { Caller } from "../../pipeline/request.ts";
 import type { FilterCondition } from "../vectors/records.ts";
+import type { CacheThreshold } from "./cache/shingles.ts";
+import type { PublicEndpoint } from "./public-endpoint.ts";
+import type { SourceConfig, SourceSettings } from "./sources/source-config.ts";
 
 /** `AI_SEARCH` */
 export interface SearchSettings {
@@ -8,6 +11,7 @@ export interface SearchSettings {
 	maxBytes: number;
 	/** Instances of an account. */
 	maxInstances: number;
+	sources: SourceSettings;
 }
 
 export const DEFAULT_NAMESPACE = "default";
@@ -54,8 +58,19 @@ export interface InstanceConfig {
 	max_num_results: number;
 	score_threshold: number;
 	custom_metadata: CustomField[];
+	/** Chats are answered from earlier answers to similar questions. */
+	cache: boolean;
+	cache_threshold: CacheThreshold;
+	/** Seconds. */
+	cache_ttl: number;
 	metadata: Record<string, unknown>;
 	paused: boolean;
+	/** Absent: there is none. */
+	public_endpoint_params?: PublicEndpoint | undefined;
+	/** Absent: the instance has uploads only. */
+	origin?: SourceConfig | undefined;
+	/** Seconds between two scheduled jobs of a source. */
+	sync_interval: number;
 }
 
 export interface InstanceRecord {
@@ -68,6 +83,10 @@ export interface InstanceRecord {
 	indexVersion: number;
 	createdAt: number;
 	modifiedAt: number;
+	/** Who has set the source. Its items are embedded as requests of this caller. */
+	owner?: Pick<Caller, "account" | "credential">;
+	/** Who has switched the public endpoint on. Its requests run as those of this caller. */
+	publisher?: Pick<Caller, "account" | "credential">;
 }
 
 export const ITEM_STATUSES = ["queued", "running", "completed", "error", "skipped", "outdated"] as const;
@@ -88,6 +107,10 @@ export interface NewItem {
 	metadata: Record<string, unknown>;
 	indexed: IndexedMetadata;
 	caller: Pick<Caller, "account" | "credential">;
+	/** The `source_id`. Absent: an upload. */
+	source?: string;
+	/** The name by which the file is converted. Absent: the key. */
+	fileName?: string;
 }
 
 export interface SearchItem extends Omit<NewItem, "caller"> {
@@ -107,6 +130,8 @@ export interface ItemQuery {
 	perPage: number;
 	status?: ItemStatus | undefined;
 	search?: string | undefined;
+	/** A `source_id`. */
+	source?: string | undefined;
 	key?: string | undefined;
 	id?: string | undefined;
 	sortBy?: "status" | "modified_at" | undefined;
@@ -178,6 +203,8 @@ export interface SearchJob {
 	endedAt?: number;
 	seenAt: number;
 	endReason?: string;
+	/** The source is being read: the job does not end with its last item. */
+	isReading?: boolean;
 }
 
 export interface JobLog {
@@ -218,6 +245,9 @@ export const chunkId = (item: string, revision: number, seq: number): string => 
 /** The name of the vector index of a version. It is in the account's list of vector indexes. */
 export const vectorIndexOf = ({ object }: Pick<InstanceRecord, "object">, version: number): string =>
 	`ai-search-${uuidOf(object)}-${version}`;
+
+/** The id of the public endpoint. */
+export const publicId = ({ object }: Pick<InstanceRecord, "object">): string => uuidOf(object);
 
 const uuidOf = (object: string): string => object.slice(object.lastIndexOf("/") + 1);
 

@@ -7,4 +7,6 @@ import type { SearchInstances } from "./client/search-instances.ts";
 export interface SearchRoomServices extends DocumentServices, VectorServices {
 	storage: Storage;
 	searchInstances: SearchInstances;
+	/** Calls websites. It refuses private addresses. Absent: `fetch`. */
+	publicFetch?: typeof fetch;
 }

@@ -1,5 +1,6 @@
 /** The items of the durable queue for AI Search. Their handler: work.ts. */
 import type { NewWork } from "../../storage/queue/work.ts";
+import type { InstanceRecord } from "./records.ts";
 
 /** An instance, as the queue names it. */
 export interface WorkInstance {
@@ -9,10 +10,20 @@ export interface WorkInstance {
 	instance: string;
 }
 
+export const workInstance = ({
+	account,
+	record: { id, namespace, object },
+}: {
+	account: string;
+	record: Pick<InstanceRecord, "id" | "namespace" | "object">;
+}): WorkInstance => ({ account, object, namespace, instance: id });
+
 /** The payload of an item of the queue. */
 export type SearchWork = Omit<WorkInstance, "account"> &
 	(
 		| { task: "ingest"; item: string; revision: number }
+		/** Reads the source for a job. */
+		| { task: "sync"; job: string }
 		/** Deletes vectors of deleted items and earlier revisions. */
 		| { task: "clean" }
 		/** Deletes what belongs to a deleted instance. */
@@ -34,6 +45,9 @@ export const ingestItem = (
 	instance: WorkInstance,
 	{ id, revision }: { id: string; revision: number },
 ): NewWork => workOf(instance, `${id}/${revision}`, { task: "ingest", item: id, revision });
+
+export const syncItem = (instance: WorkInstance, job: string): NewWork =>
+	workOf(instance, `sync/${job}`, { task: "sync", job });
 
 export const cleanItem = (instance: WorkInstance): NewWork => workOf(instance, "clean", { task: "clean" });
 

@@ -11,10 +11,12 @@ import { PostponedWork, type WorkHandler, type WorkRun } from "../../storage/que
 import { chunksOf } from "./chunking.ts";
 import type { OpenInstance } from "./client/search-instances.ts";
 import type { ItemRun } from "./durable/search-instance.ts";
-import { ItemFailure, markdownOf } from "./markdown.ts";
+import { ItemFailure, markdownOf, maxBytesOf } from "./markdown.ts";
 import { embeddings, type SearchModels } from "./models.ts";
 import { filesOf, type SearchItem, type TextChunk } from "./records.ts";
 import type { SearchRoomServices } from "./services.ts";
+import { bytesOfObject } from "./sources/source-run.ts";
+import { endReading, syncSource } from "./sources/sync.ts";
 import { deletePlanned, deleteVectors, requireVectors, upsertOf, vectorBatch } from "./vectors.ts";
 import type { SearchWork } from "./work-items.ts";
 
@@ -40,21 +42,19 @@ export const searchHandler = (room: WorkServices): WorkHandler => ({
 		// The instance was deleted since then.
 		if (record?.object !== work.object) return;
 		const instance = searchInstances.opened(run.account, record);
+		if (work.task === "sync") return syncSource(run, work.job, instance, room.services);
 		if (work.task === "ingest") await ingest(run, work, instance, room);
 		await clean(instance, room.services);
 	},
 	async failed({ account, payload }, error) {
 		const work = payload as SearchWork;
-		if (work.task !== "ingest") return;
+		if (work.task !== "ingest" && work.task !== "sync") return;
 		const { searchInstances } = room.services;
 		const record = await searchInstances.find(account, work.namespace, work.instance);
 		if (record?.object !== work.object) return;
-		await failItem(
-			searchInstances.opened(account, record),
-			work,
-			new ItemFailure("unknown_error", error),
-			room.services,
-		);
+		const instance = searchInstances.opened(account, record);
+		if (work.task === "sync") return endReading({ job: work.job, instance, services: room.services }, error);
+		await failItem(instance, work, new ItemFailure("unknown_error", error), room.services);
 	},
 });
 
@@ -131,20 +131,37 @@ async function indexed(
 
 async function chunksOfItem(
 	item: SearchItem,
-	{ account, record }: OpenInstance,
+	instance: OpenInstance,
 	models: SearchModels,
 	services: SearchRoomServices,
 ): Promise<TextChunk[]> {
-	const { chunk, chunk_overlap: overlapPercent, chunk_size: tokens } = record.config;
-	const blob = await services.storage.blobs(account).get(filesOf(record.object) + item.content);
-	if (!blob) throw new ItemFailure("file_not_found", "The file was deleted");
-	const bytes = new Uint8Array(await new Response(blob.body).arrayBuffer());
-	const text = await markdownOf({ name: item.key, mimeType: item.contentType, bytes }, models, services);
+	const { chunk, chunk_overlap: overlapPercent, chunk_size: tokens } = instance.record.config;
+	const file = { name: item.fileName ?? item.key, mimeType: item.contentType };
+	const bytes = new Uint8Array(await bytesOf(item, instance, services));
+	// Links of a page are relative to its address.
+	const base = URL.canParse(item.key) ? item.key : undefined;
+	const text = await markdownOf({ ...file, bytes }, { base }, models, services);
 	const size = chunk ? { tokens, overlapPercent } : { tokens: Number.POSITIVE_INFINITY, overlapPercent: 0 };
 	const chunks = chunksOf(text, size);
 	if (!chunks) throw new ItemFailure("markdown_too_large", "The file has too many chunks");
 	if (chunks.length === 0) throw new ItemFailure("file_content_empty", "The file has no text");
 	return chunks;
+}
+
+async function bytesOf(
+	item: SearchItem,
+	instance: OpenInstance,
+	services: SearchRoomServices,
+): Promise<ArrayBuffer> {
+	const { content, contentType: mimeType, key } = item;
+	if (content === "") {
+		const maxBytes = maxBytesOf({ name: key, mimeType });
+		return bytesOfObject({ key, maxBytes }, { instance, services });
+	}
+	const { account, record } = instance;
+	const blob = await services.storage.blobs(account).get(filesOf(record.object) + content);
+	if (!blob) throw new ItemFailure("file_not_found", "The file was deleted");
+	return new Response(blob.body).arrayBuffer();
 }
 
 /** Ends the run. What was reserved for it is free again. */

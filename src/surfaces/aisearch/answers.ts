@@ -59,7 +59,7 @@ const Item = z.object({
 	namespace: z.string(),
 	chunks_count: Count.nullable(),
 	file_size: Count,
-	source_id: z.literal("builtin"),
+	source_id: z.string(),
 	created_at: Instant,
 	last_seen_at: Instant,
 	metadata: Metadata,

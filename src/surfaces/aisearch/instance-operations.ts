@@ -3,10 +3,11 @@ import { isProviderModel } from "../../gateways/run/provider-names.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import type { OpenInstance } from "../../retrieval/search/client/search-instances.ts";
 import { serving } from "../../retrieval/search/models.ts";
-import type { NewInstance } from "../../retrieval/search/read-config.ts";
-import { vectorIndexOf } from "../../retrieval/search/records.ts";
+import { type ConfigChanges, changesSource, type NewInstance } from "../../retrieval/search/read-config.ts";
+import { type InstanceRecord, vectorIndexOf } from "../../retrieval/search/records.ts";
 import { openVectors } from "../../retrieval/search/vectors.ts";
 import type { InstanceCall } from "./item-operations.ts";
+import { startJob } from "./job-operations.ts";
 import { statsJson } from "./json.ts";
 import type { NamespaceCall } from "./search-operations.ts";
 
@@ -18,11 +19,25 @@ export async function createInstance(
 	const { embedding_model: model } = fields;
 	if (model && !isProviderModel(model))
 		await serving("embedding_model", async () => resolveModel(model, caller, services));
-	const { account } = caller;
-	return services.searchInstances.opened(
-		account,
-		await services.searchInstances.create(account, namespace, fields),
-	);
+	const { searchInstances } = services;
+	const record = await searchInstances.create(caller, namespace, fields);
+	const instance = searchInstances.opened(caller.account, record);
+	if (record.config.origin) await startJob(undefined, { caller, instance, services });
+	return instance;
+}
+
+/** A new source is read at once. */
+export async function changeInstance(
+	fields: ConfigChanges,
+	{ caller, instance, services }: InstanceCall,
+): Promise<InstanceRecord> {
+	const { record: before } = instance;
+	const record = await services.searchInstances.update(caller, before, fields);
+	const opened = services.searchInstances.opened(caller.account, record);
+	const { origin, paused } = record.config;
+	if (origin && !paused && changesSource(before.config, record.config))
+		await startJob(undefined, { caller, instance: opened, services }, 0);
+	return record;
 }
 
 export async function instanceStats({ instance, services }: InstanceCall): Promise<object> {

@@ -10,7 +10,7 @@ import { ConfigChanges, NewInstance } from "../../retrieval/search/read-config.t
 import { answer } from "../answer.ts";
 import type { AppRouteDeclaration } from "../route.ts";
 import { bodyOf, instanceCall, namespaceIn, PageQuery, pageEnvelope, queryOf } from "./call.ts";
-import { createInstance, instanceStats } from "./instance-operations.ts";
+import { changeInstance, createInstance, instanceStats } from "./instance-operations.ts";
 import { instanceJson } from "./json.ts";
 import { notedEnvelope } from "./lexical-scores.ts";
 import { chat, search } from "./search-operations.ts";
@@ -75,12 +75,8 @@ export const instanceRoutes: readonly AppRouteDeclaration[] = [
 		input: { ...JSON_INPUT, schema: ConfigChanges, example: { max_num_results: 5 } },
 		output: answer("searchInstanceAnswer"),
 		async handler(c, call) {
-			const { caller, services } = call;
-			const stored = await readStored(ConfigChanges(), c.req.raw, services.limits);
-			const { record } = (await instanceCall(c, call)).instance;
-			return stored.answer(
-				instanceJson(await services.searchInstances.update(caller.account, record, stored.fields)),
-			);
+			const stored = await readStored(ConfigChanges(), c.req.raw, call.services.limits);
+			return stored.answer(instanceJson(await changeInstance(stored.fields, await instanceCall(c, call))));
 		},
 	},
 	{

@@ -3,7 +3,7 @@ import { RpcTarget } from "cloudflare:workers";
 import { parseFields } from "../../http/account-request.ts";
 import { ConfigChanges } from "../../retrieval/search/read-config.ts";
 import { type BoundInstance, withInstance, workWithInstance } from "./bound-instance.ts";
-import { instanceStats } from "./instance-operations.ts";
+import { changeInstance, instanceStats } from "./instance-operations.ts";
 import { ItemsTarget } from "./items-target.ts";
 import { JobsTarget } from "./jobs-target.ts";
 import { instanceJson } from "./json.ts";
@@ -43,9 +43,9 @@ export class InstanceTarget extends RpcTarget {
 	}
 
 	update(changes: unknown): Promise<object> {
-		return withInstance(this.#bound, async ({ caller, instance, services }) => {
+		return withInstance(this.#bound, async (call) => {
 			const fields = parseFields(ConfigChanges(), changes, "body");
-			return instanceJson(await services.searchInstances.update(caller.account, instance.record, fields));
+			return instanceJson(await changeInstance(fields, call));
 		});
 	}
 

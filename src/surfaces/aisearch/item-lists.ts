@@ -41,10 +41,9 @@ export const ChunkRange = lazy(() =>
 );
 
 export async function listItems(
-	{ metadata_filter: filter, source, ...query }: ItemQuery & { metadata_filter?: string; source?: string },
+	{ metadata_filter: filter, ...query }: ItemQuery & { metadata_filter?: string },
 	{ instance }: InstanceCall,
 ): Promise<Page<SearchItem>> {
-	if (source !== undefined && source !== "builtin") return { values: [], total: 0 };
 	if (filter === undefined) return instance.call((object) => object.items(query));
 	const parsed = parseJson(filter);
 	if (parsed === undefined) throw searchFailure("searchFilterInvalid", "metadata_filter: expected JSON");

@@ -8,7 +8,7 @@ import { MAX_ITEMS, MAX_KEY_CHARACTERS, MAX_WAIT_MS } from "../../retrieval/sear
 import { isSupported, maxBytesOf } from "../../retrieval/search/markdown.ts";
 import { indexedMetadata, readMetadata } from "../../retrieval/search/metadata.ts";
 import { filesOf, type SearchItem } from "../../retrieval/search/records.ts";
-import { cleanItem, ingestItem, type WorkInstance } from "../../retrieval/search/work-items.ts";
+import { cleanItem, ingestItem, workInstance } from "../../retrieval/search/work-items.ts";
 import type { AppServices } from "../services.ts";
 
 /** An instance, for one caller. */
@@ -85,16 +85,14 @@ async function enqueue(
 		.catch((thrown) => log(toAiError(thrown), ""));
 }
 
-const workInstance = ({ account, record }: OpenInstance): WorkInstance => ({
-	...{ account, object: record.object, namespace: record.namespace, instance: record.id },
-});
-
 /** A file that stays is deleted with the instance. */
 async function deleteFile(
 	{ account, record }: OpenInstance,
 	content: string,
 	{ log, storage }: AppServices,
 ): Promise<void> {
+	// The bytes of an object of a bucket are there.
+	if (content === "") return;
 	await storage
 		.blobs(account)
 		.delete(filesOf(record.object) + content)
@@ -151,12 +149,13 @@ export async function whenIndexed(
 	}
 }
 
-/** The bytes of an item. Throws 7041. */
+/** The bytes of an uploaded item. Throws 7041, 7059. */
 export async function downloadItem(
 	id: string,
 	call: InstanceCall,
 ): Promise<{ item: SearchItem; body: ReadableStream<Uint8Array> }> {
 	const item = await requireItem(id, call);
+	if (item.source !== undefined) throw searchFailure("searchDownloadExternal");
 	const { account, record } = call.instance;
 	const blob = await call.services.storage.blobs(account).get(filesOf(record.object) + item.content);
 	if (!blob) throw searchFailure("searchItemNotFound");

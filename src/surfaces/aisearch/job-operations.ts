@@ -1,7 +1,9 @@
 /** The operations on the jobs of an instance, as the bindings and the REST routes have them. */
+import { toAiError } from "../../core/errors.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
 import { SYNC_COOLDOWN_MS } from "../../retrieval/search/limits.ts";
 import type { JobLog, Page, SearchJob } from "../../retrieval/search/records.ts";
+import { syncItem, workInstance } from "../../retrieval/search/work-items.ts";
 import type { InstanceCall } from "./item-operations.ts";
 
 interface PageRange {
@@ -9,18 +11,26 @@ interface PageRange {
 	per_page: number;
 }
 
-/** Throws 7020. */
+/** Throws 7020, and 7032 for a source of an instance that is paused. */
 export async function startJob(
 	description: string | undefined,
 	{ instance, services }: InstanceCall,
+	cooldownMs = SYNC_COOLDOWN_MS,
 ): Promise<SearchJob> {
+	const { origin, paused } = instance.record.config;
+	if (origin && paused) throw searchFailure("searchPaused");
 	const startedAt = services.now();
 	const job: SearchJob = {
 		...{ id: crypto.randomUUID(), source: "user", startedAt, seenAt: startedAt },
 		...(description !== undefined && { description }),
 	};
-	const started = await instance.call((object) => object.startJob(job, SYNC_COOLDOWN_MS));
+	const started = await instance.call((object) => object.startJob(job, cooldownMs));
 	if (!started) throw searchFailure("searchSyncCooldown");
+	// If the process ends before that, or the queue is full, the instance's object enqueues it.
+	if (started.isReading)
+		await services.storage.queue
+			.enqueue(syncItem(workInstance(instance), job.id))
+			.catch((thrown) => services.log(toAiError(thrown), ""));
 	return started;
 }
 

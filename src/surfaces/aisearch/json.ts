@@ -1,9 +1,11 @@
 /** The JSON of AI Search's API. */
 import {
+	type InstanceConfig,
 	type InstanceRecord,
 	type InstanceStats,
 	type ItemLog,
 	type JobLog,
+	publicId,
 	type SearchItem,
 	type SearchJob,
 	type SearchNamespace,
@@ -22,14 +24,23 @@ export const namespaceJson = ({ createdAt, description, name }: SearchNamespace)
 	created_at: time(createdAt),
 });
 
-export const instanceJson = ({ config, createdAt, id, modifiedAt, namespace }: InstanceRecord): object => ({
+const sourceJson = ({ origin }: Pick<InstanceConfig, "origin">): object =>
+	origin ? { ...origin } : { type: null, source: null };
+
+export const instanceJson = ({
+	config: { origin, ...config },
+	createdAt,
+	id,
+	modifiedAt,
+	namespace,
+	object,
+}: InstanceRecord): object => ({
 	id,
 	namespace,
-	type: null,
-	source: null,
+	...sourceJson({ origin }),
 	...config,
 	ai_gateway_id: config.ai_gateway_id ?? null,
-	cache: false,
+	public_endpoint_id: config.public_endpoint_params?.enabled ? publicId({ object }) : null,
 	status: config.paused ? "paused" : "ready",
 	enable: true,
 	engine_version: ENGINE_VERSION,
@@ -41,8 +52,7 @@ export const instanceJson = ({ config, createdAt, id, modifiedAt, namespace }: I
 export const ragJson = (record: InstanceRecord): object => ({
 	id: record.id,
 	enable: true,
-	type: null,
-	source: null,
+	...sourceJson(record.config),
 	vectorize_name: vectorIndexOf(record, record.indexVersion),
 	paused: record.config.paused,
 	status: record.config.paused ? "paused" : "ready",
@@ -77,7 +87,7 @@ export const itemJson = (item: SearchItem, namespace: string): object => ({
 	namespace,
 	chunks_count: item.chunks,
 	file_size: item.bytes,
-	source_id: "builtin",
+	source_id: item.source ?? "builtin",
 	created_at: time(item.createdAt),
 	last_seen_at: time(item.seenAt),
 	metadata: {

@@ -1,4 +1,4 @@
-/** Tells readers of scores that the simulator has made the embeddings. */
+/** What answers tell of their scores: that the simulator has made the embeddings, and whether the cache had them. */
 import type { AiError } from "../../core/errors.ts";
 import { envelope } from "../../http/envelope.ts";
 
@@ -15,6 +15,16 @@ export interface NotedResult<Result> {
 	isLexical: boolean;
 	/** Failures that the result does not show. */
 	hidden?: readonly AiError[];
+	/** Absent: the cache was not asked. */
+	cacheStatus?: CacheStatus;
+}
+
+export type CacheStatus = "HIT" | "MISS";
+
+/** As the product. */
+export function cacheMarked(response: Response, status: CacheStatus | undefined): Response {
+	if (status !== undefined) response.headers.set("cf-aig-cache-status", status);
+	return response;
 }
 
 export function marked(response: Response, { isLexical }: { isLexical: boolean }): Response {
@@ -25,8 +35,13 @@ export function marked(response: Response, { isLexical }: { isLexical: boolean }
 export const leftOutText = ({ description }: AiError): string => `Left out: ${description}`;
 
 /** The result in the envelope, with messages for people. */
-export function notedEnvelope({ hidden = [], isLexical, result }: NotedResult<object>): Response {
+export function notedEnvelope({
+	cacheStatus,
+	hidden = [],
+	isLexical,
+	result,
+}: NotedResult<object>): Response {
 	const failures = hidden.map((error) => ({ code: error.code, message: leftOutText(error) }));
 	const messages = [...failures, ...(isLexical ? [{ message: NOTE }] : [])];
-	return marked(envelope(result, { messages }), { isLexical });
+	return cacheMarked(marked(envelope(result, { messages }), { isLexical }), cacheStatus);
 }

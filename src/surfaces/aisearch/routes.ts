@@ -1,7 +1,7 @@
 /**
  * AI Search's REST API: `/client/v4/accounts/{account}/ai-search` (developers.cloudflare.com/api/resources/aisearch).
  *
- * Differences: instances index uploads only, so they have no source, no schedule and no public endpoint; items also exist below
+ * Differences: public endpoints (`public-routes.ts`) have paths instead of hosts, and namespaces have none; items also exist below
  * `/instances` of the namespace `default`.
  */
 import { type AppRoute, defineRoutes } from "../route.ts";

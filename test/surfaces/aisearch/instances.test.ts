@@ -65,11 +65,19 @@ describe("instances", () => {
 			custom_metadata: [{ field_name: "Team", data_type: "text" }],
 		});
 		expect(created.result).toEqual({
-			...{ id: "docs", namespace: "default", type: null, source: null, ai_gateway_id: null },
+			...{
+				id: "docs",
+				namespace: "default",
+				type: null,
+				source: null,
+				ai_gateway_id: null,
+				public_endpoint_id: null,
+			},
 			...{ embedding_model: "@cf/qwen/qwen3-embedding-0.6b", reranking_model: "@cf/baai/bge-reranker-base" },
 			ai_search_model: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",
 			rewrite_model: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",
-			...{ rewrite_query: false, reranking: false, cache: false, fusion_method: "rrf", chunk: true },
+			...{ rewrite_query: false, reranking: false, sync_interval: 21_600, fusion_method: "rrf", chunk: true },
+			...{ cache: true, cache_threshold: "close_enough", cache_ttl: 172_800 },
 			...{ chunk_size: 256, chunk_overlap: 10, max_num_results: 5, score_threshold: 0.4 },
 			index_method: { vector: true, keyword: true },
 			indexing_options: { keyword_tokenizer: "porter" },
@@ -95,7 +103,9 @@ describe("instances", () => {
 	it.each([
 		[{ id: "docs-" }, 1001, "id: expected up to 64"],
 		[{ id: "a".repeat(65) }, 1001, "id: "],
-		[{ id: "docs", type: "r2", source: "bucket" }, 1001, "this gateway indexes uploads"],
+		[{ id: "docs", type: "r2", source: "bucket" }, 1001, "source: expected the name of a bucket"],
+		[{ id: "docs", type: "web-crawler" }, 1001, "source: expected the name of a bucket or an address"],
+		[{ id: "docs", sync_interval: 60 }, 1001, "sync_interval"],
 		[{ id: "docs", chunk_size: 63 }, 7036, "invalid_chunk_size: expected a whole number from 64 to 8192"],
 		[{ id: "docs", chunk_overlap: 31 }, 1001, "chunk_overlap: expected at most 30, found 31"],
 		[{ id: "docs", max_num_results: 51 }, 1001, "max_num_results: expected at most 50, found 51"],

@@ -1,11 +1,19 @@
 /** An isolate's client of the AI Search instances of all accounts: the registry of an account, and the objects of its instances. */
 import { AiError } from "../../../core/errors.ts";
 import { requireDiskSpace } from "../../../core/object-failure.ts";
+import type { Caller } from "../../../pipeline/request.ts";
 import type { RemoteCalls } from "../../../storage/remote-calls.ts";
 import type { SearchInstanceObject } from "../durable/search-instance.ts";
 import type { InstanceQuery, SearchRegistryObject } from "../durable/search-registry.ts";
 import { searchFailure } from "../failures.ts";
-import { type ConfigChanges, changesIndex, configOf, type NewInstance } from "../read-config.ts";
+import type { PublicEndpoint } from "../public-endpoint.ts";
+import {
+	type ConfigChanges,
+	changesIndex,
+	changesSource,
+	configOf,
+	type NewInstance,
+} from "../read-config.ts";
 import {
 	DEFAULT_NAMESPACE,
 	type InstanceRecord,
@@ -15,9 +23,15 @@ import {
 	type SearchSettings,
 	type SearchUsage,
 } from "../records.ts";
+import { checkSource, type SourceSettings } from "../sources/source-config.ts";
 
 type SearchRegistryCalls = RemoteCalls<Omit<SearchRegistryObject, "alarm" | "fetch">>;
 type InstanceCalls = RemoteCalls<Omit<SearchInstanceObject, "alarm" | "fetch">>;
+
+const ownerOf = ({ account, credential }: Caller): Pick<Caller, "account" | "credential"> => ({
+	account,
+	credential,
+});
 
 /** A stub belongs to the request that created it, so each call needs a new one. */
 export interface SearchObjects {
@@ -102,14 +116,24 @@ export class SearchInstances {
 		if (deletion === "not-empty") throw searchFailure("searchNamespaceNotEmpty");
 	}
 
-	/** Throws 7013, 7022, 7036, 7063. */
-	async create(account: string, namespace: string, { id, ...changes }: NewInstance): Promise<InstanceRecord> {
+	/** What the operator allows as sources. */
+	get sources(): SourceSettings {
+		return this.#services.settings.sources;
+	}
+
+	/** Throws 7013, 7017, 7022, 7036, 7063. */
+	async create(caller: Caller, namespace: string, { id, ...changes }: NewInstance): Promise<InstanceRecord> {
 		requireDiskSpace("AI Search instances");
+		const { account } = caller;
 		const { now, settings, uuid } = this.#services;
 		const createdAt = now();
+		const config = configOf(changes);
+		if (config.origin) checkSource(config.origin, account, settings.sources);
 		const record: InstanceRecord = {
-			...{ namespace, id, object: `${account}/${uuid()}`, config: configOf(changes), indexVersion: 1 },
+			...{ namespace, id, object: `${account}/${uuid()}`, config, indexVersion: 1 },
 			...{ createdAt, modifiedAt: createdAt },
+			...(config.origin && { owner: ownerOf(caller) }),
+			...(config.public_endpoint_params?.enabled && { publisher: ownerOf(caller) }),
 		};
 		const creation = await this.#registry(account, (registry) =>
 			registry.create(record, settings.maxInstances),
@@ -144,15 +168,20 @@ export class SearchInstances {
 		};
 	}
 
-	/** Changes what makes the index invalid queue all items again. Throws 7002, 7036. */
-	async update(account: string, record: InstanceRecord, changes: ConfigChanges): Promise<InstanceRecord> {
+	/** Changes what makes the index invalid queue all items again. Throws 7002, 7017, 7036. */
+	async update(caller: Caller, record: InstanceRecord, changes: ConfigChanges): Promise<InstanceRecord> {
+		const { account } = caller;
 		const config = configOf(changes, record.config);
+		const isOtherSource = changesSource(record.config, config);
+		if (config.origin && isOtherSource) checkSource(config.origin, account, this.sources);
 		const reindexes = changesIndex(record.config, config);
 		const changed: InstanceRecord = {
 			...record,
 			config,
 			modifiedAt: this.#services.now(),
 			...(reindexes && { indexVersion: record.indexVersion + 1 }),
+			...(isOtherSource && { owner: ownerOf(caller) }),
+			...(changes.public_endpoint_params?.enabled && { publisher: ownerOf(caller) }),
 		};
 		const replaced = await this.#registry(account, (registry) => registry.replace(changed));
 		if (!replaced) throw searchFailure("searchNotFound");
@@ -166,6 +195,29 @@ export class SearchInstances {
 		const record = await this.#registry(account, (registry) => registry.delete(account, namespace, id));
 		if (!record) throw searchFailure("searchNotFound");
 		return record;
+	}
+
+	/** Counts a request of a public endpoint. Throws 60003, 60004, 60005. */
+	async publicRequest(
+		account: string,
+		id: string,
+	): Promise<{
+		endpoint: PublicEndpoint;
+		instance: OpenInstance;
+		publisher: Pick<Caller, "account" | "credential">;
+	}> {
+		const now = this.#services.now();
+		const request = await this.#registry(account, (registry) =>
+			registry.publicRequest(`${account}/${id}`, now),
+		);
+		if (!request) throw searchFailure("searchEndpointUnknown");
+		const { isAllowed, record, retryAfterMs } = request;
+		const { publisher } = record;
+		const endpoint = record.config.public_endpoint_params;
+		if (!endpoint?.enabled || !publisher) throw searchFailure("searchEndpointOff");
+		if (!isAllowed)
+			throw new AiError("searchEndpointLimited", undefined, { retryAfter: Math.ceil(retryAfterMs / 1_000) });
+		return { endpoint, publisher, instance: this.opened(account, record) };
 	}
 
 	/** Nothing of a deleted instance is left but its object. */
@@ -190,7 +242,11 @@ export class SearchInstances {
 
 	#setup(account: string, { config, id, namespace, object }: InstanceRecord): Promise<void> {
 		const tokenizer = config.indexing_options.keyword_tokenizer;
-		const setup = { account, object, namespace, instance: id, tokenizer };
+		const { origin, paused, sync_interval: seconds } = config;
+		const setup = {
+			...{ account, object, namespace, instance: id, tokenizer },
+			...(origin && !paused && { source: { intervalMs: seconds * 1_000 } }),
+		};
 		return this.#call(() => this.#services.searchInstance(object).setup(setup));
 	}
 

@@ -99,16 +99,24 @@ export class ItemTable {
 		return this.#sql.exec<{ count: number }>("SELECT count(*) AS count FROM items").one().count;
 	}
 
-	/** Inserts the item, or replaces the bytes of the one with its key. It is queued. */
-	put(id: string, { key, ...fields }: NewItem, now: number): SearchItem {
+	/** Inserts the item, or replaces the bytes of the one with its key. It is queued, or has the error. */
+	put(
+		id: string,
+		{ key, ...fields }: NewItem,
+		now: number,
+		{ error, job }: { error?: string; job?: string } = {},
+	): SearchItem {
 		this.#sql.exec(
-			`INSERT INTO items (id, key, status, revision, json, bytes, created_at, seen_at, modified_at) VALUES (?1, ?2, 'queued', 1, ?3, ?4, ?5, ?5, ?5)
-			ON CONFLICT (key) DO UPDATE SET status = 'queued', revision = revision + 1, json = ?3, bytes = ?4, seen_at = ?5, modified_at = ?5, error = NULL, job = NULL`,
+			`INSERT INTO items (id, key, status, revision, json, bytes, created_at, seen_at, modified_at, error, job) VALUES (?1, ?2, ?6, 1, ?3, ?4, ?5, ?5, ?5, ?7, ?8)
+			ON CONFLICT (key) DO UPDATE SET status = ?6, revision = revision + 1, json = ?3, bytes = ?4, seen_at = ?5, modified_at = ?5, error = ?7, job = ?8`,
 			id,
 			key,
 			JSON.stringify(fields),
 			fields.bytes,
 			now,
+			error === undefined ? "queued" : "error",
+			error ?? null,
+			job ?? null,
 		);
 		const item = this.byKey(key);
 		if (!item) throw new Error("the item was not stored");
@@ -146,6 +154,18 @@ export class ItemTable {
 		);
 	}
 
+	seen(id: string, now: number): void {
+		this.#sql.exec("UPDATE items SET seen_at = ? WHERE id = ?", now, id);
+	}
+
+	/** Whether items of the job have not ended. */
+	hasOpen(job: string): boolean {
+		const [row] = this.#sql
+			.exec("SELECT 1 FROM items WHERE job = ? AND status IN ('queued', 'running') LIMIT 1", job)
+			.toArray();
+		return row !== undefined;
+	}
+
 	delete(id: string): void {
 		this.#sql.exec("DELETE FROM items WHERE id = ?", id);
 	}
@@ -179,10 +199,12 @@ export class ItemTable {
 		return row && { job: row.job, isLast: row.open === 0 };
 	}
 
-	list({ filter, id, key, page, perPage, search, sortBy, status }: ItemQuery): Page<SearchItem> {
+	list({ filter, id, key, page, perPage, search, sortBy, source, status }: ItemQuery): Page<SearchItem> {
 		const conditions: [string, string][] = [];
 		if (status !== undefined) conditions.push(["status = ?", status]);
 		if (key !== undefined) conditions.push(["key = ?", key]);
+		if (source !== undefined)
+			conditions.push(["coalesce(json_extract(json, '$.source'), 'builtin') = ?", source]);
 		if (id !== undefined) conditions.push(["id = ?", id]);
 		if (search !== undefined) conditions.push(["key LIKE ? ESCAPE '\\'", likeText(search)]);
 		const where = conditions.length > 0 ? `WHERE ${conditions.map(([text]) => text).join(" AND ")}` : "";

@@ -1,4 +1,7 @@
-/** The jobs of an instance: each one indexes all items again, and ends with the last of them. */
+/**
+ * The jobs of an instance: each one reads the source and indexes what has changed; without a source it indexes all items again. It ends with
+ * the last of its items.
+ */
 import type { ItemLog, SearchJob } from "../records.ts";
 import type { ItemTable } from "./item-table.ts";
 import type { LogTable } from "./log-table.ts";
@@ -12,12 +15,52 @@ export class Jobs {
 		this.#logs = logs;
 	}
 
+	/** The job whose source is being read. */
+	get reading(): SearchJob | undefined {
+		const [last] = this.#logs.jobs(1, 0).values;
+		return last?.isReading && last.endedAt === undefined ? last : undefined;
+	}
+
+	/** When the next scheduled job starts. */
+	nextStart(intervalMs: number): number {
+		return (this.#logs.jobs(1, 0).values[0]?.startedAt ?? 0) + intervalMs;
+	}
+
+	/** Its source will be read. `undefined`: the last one is younger than `cooldownMs`. */
+	startReading(job: SearchJob, cooldownMs: number): SearchJob | undefined {
+		if (!this.#replaceLast(job.startedAt, cooldownMs)) return undefined;
+		const reading = { ...job, isReading: true };
+		this.#logs.putJob(reading);
+		this.#log(job.id, "The source is being read", job.startedAt);
+		return reading;
+	}
+
+	/** The job goes on. */
+	note(id: string, { error, now }: { now: number; error?: string }): void {
+		const job = this.#logs.job(id);
+		if (!job) return;
+		this.#logs.putJob({ ...job, seenAt: now });
+		if (error !== undefined) this.#log(id, error, now, 1);
+	}
+
+	/** The job ends now, or with the last of its items. With a reason, it has failed. */
+	endReading(id: string, now: number, reason?: string): void {
+		const job = this.#logs.job(id);
+		if (!job || job.endedAt !== undefined) return;
+		const { isReading: _, ...read } = job;
+		this.#log(
+			id,
+			reason === undefined ? "The source is read" : `The source could not be read: ${reason}`,
+			now,
+		);
+		if (reason !== undefined || !this.#items.hasOpen(id)) this.#end(read, now, reason);
+		else this.#logs.putJob({ ...read, seenAt: now });
+	}
+
 	/** `undefined`: the last one is younger than `cooldownMs`. */
 	start(job: SearchJob, items: readonly string[], cooldownMs: number): SearchJob | undefined {
 		const now = job.startedAt;
-		const [last] = this.#logs.jobs(1, 0).values;
-		if (last && now - last.startedAt < cooldownMs) return undefined;
-		if (last && last.endedAt === undefined) this.#end(last, now, "new_job_has_started");
+		if (!this.#replaceLast(now, cooldownMs)) return undefined;
 		this.#logs.putJob(job);
 		this.#log(job.id, `Items of the job: ${items.length}`, now);
 		for (const id of items) this.#items.requeue(id, { job: job.id, now });
@@ -30,7 +73,7 @@ export class Jobs {
 		const job = found && this.#logs.job(found.job);
 		if (!job || job.endedAt !== undefined) return;
 		this.#log(job.id, `${this.#items.get(item)?.key}: ${message}`, now, errorType === undefined ? 0 : 1);
-		if (found.isLast) this.#end(job, now);
+		if (found.isLast && !job.isReading) this.#end(job, now);
 		else this.#logs.putJob({ ...job, seenAt: now });
 	}
 
@@ -39,6 +82,14 @@ export class Jobs {
 		const job = this.#logs.job(id);
 		if (!job) return undefined;
 		return job.endedAt === undefined && this.#end(job, now, "cancelled_by_user");
+	}
+
+	/** Ends the last job. Returns whether another one may start. */
+	#replaceLast(now: number, cooldownMs: number): boolean {
+		const [last] = this.#logs.jobs(1, 0).values;
+		if (last && now - last.startedAt < cooldownMs) return false;
+		if (last && last.endedAt === undefined) this.#end(last, now, "new_job_has_started");
+		return true;
 	}
 
 	#end(job: SearchJob, now: number, reason?: string): SearchJob {

@@ -1,6 +1,6 @@
 /**
  * The `SearchInstance` object: the items, chunks and jobs of an instance of AI Search. The bytes of items are stored objects, their vectors
- * are in a vector index, and the durable queue indexes them (ingest.ts). The object puts items into the queue again that are not there.
+ * are in a vector index, and the durable queue indexes them (work.ts). The object puts items into the queue again that are not there.
  */
 import { DurableObject } from "cloudflare:workers";
 import type { Queue } from "../../../storage/queue/work.ts";
@@ -24,13 +24,19 @@ import type {
 	TextChunk,
 	VectorPlan,
 } from "../records.ts";
-import { cleanItem, ingestItem } from "../work-items.ts";
-import { type SearchSetup, type SearchTables, SetupTable, searchTables } from "./search-tables.ts";
+import type { AnswerTable } from "./answer-table.ts";
+import { openWork, startDue } from "./open-work.ts";
+import {
+	removeItem,
+	type SearchSetup,
+	type SearchTables,
+	SetupTable,
+	searchTables,
+} from "./search-tables.ts";
+import { SourceReading } from "./source-reading.ts";
 
 /** While items have not ended, they are put into the queue after this time. The queue ignores what it has. */
 const ENQUEUE_AFTER_MS = 2 * 60_000;
-/** Items at once. */
-const ENQUEUED = 500;
 const CLEANED = 50;
 
 /** What a run of an item needs. */
@@ -52,7 +58,7 @@ export abstract class SearchInstanceObject extends DurableObject {
 	protected abstract queue(): Pick<Queue, "enqueue">;
 
 	/** May be called again, also with another tokenizer. */
-	setup(setup: SearchSetup): void {
+	async setup(setup: SearchSetup): Promise<void> {
 		const row = new SetupTable(this.#sql);
 		const before = row.get();
 		const tables = this.#open();
@@ -60,6 +66,11 @@ export abstract class SearchInstanceObject extends DurableObject {
 			if (before?.tokenizer !== setup.tokenizer) tables.chunks.index(setup.tokenizer);
 			row.put(setup);
 		});
+		// The first job is started by the one who sets the source.
+		if (setup.source)
+			await this.#schedule(
+				Math.max(Date.now() + ENQUEUE_AFTER_MS, tables.jobs.nextStart(setup.source.intervalMs)),
+			);
 	}
 
 	/** `replaced`: the content of the bytes before. `full`: the instance has its largest number of items. `gone`: it was deleted. */
@@ -114,14 +125,10 @@ export abstract class SearchInstanceObject extends DurableObject {
 
 	/** The deleted item. */
 	async remove(id: string, now: number): Promise<SearchItem | undefined> {
-		const { chunks, items, logs } = this.#open();
-		const item = items.get(id);
+		const tables = this.#open();
+		const item = tables.items.get(id);
 		if (!item) return undefined;
-		this.ctx.storage.transactionSync(() => {
-			chunks.remove(id);
-			items.delete(id);
-			logs.removeItem(id);
-		});
+		this.ctx.storage.transactionSync(() => removeItem(id, tables));
 		await this.#schedule(now + ENQUEUE_AFTER_MS);
 		return item;
 	}
@@ -152,6 +159,7 @@ export abstract class SearchInstanceObject extends DurableObject {
 		const isCurrent = this.ctx.storage.transactionSync(() => {
 			if (!tables.items.change(key, { status: "completed", chunks: chunks.length, now })) return false;
 			tables.chunks.replace(key.id, key.revision, chunks);
+			tables.answers.clear();
 			tables.logs.addItemLog(key.id, log);
 			tables.jobs.itemEnded(key.id, log, now);
 			return true;
@@ -216,10 +224,13 @@ export abstract class SearchInstanceObject extends DurableObject {
 		return { bytes: this.#sql.databaseSize, items: items.count, chunks: chunks.count };
 	}
 
-	/** Queues all items as a job, which ends an earlier one. `undefined`: the last one is too young. */
+	/** Reads the source, or queues all items, as a job, which ends an earlier one. `undefined`: the last one is too young. */
 	async startJob(job: SearchJob, cooldownMs: number): Promise<SearchJob | undefined> {
 		const { items, jobs } = this.#open();
-		const started = this.ctx.storage.transactionSync(() => jobs.start(job, items.ids(), cooldownMs));
+		const hasSource = new SetupTable(this.#sql).get()?.source !== undefined;
+		const start = () =>
+			hasSource ? jobs.startReading(job, cooldownMs) : jobs.start(job, items.ids(), cooldownMs);
+		const started = this.ctx.storage.transactionSync(start);
 		if (started) await this.#schedule(job.startedAt);
 		return started;
 	}
@@ -242,6 +253,18 @@ export abstract class SearchInstanceObject extends DurableObject {
 		return this.ctx.storage.transactionSync(() => jobs.cancel(id, now));
 	}
 
+	source(): SourceReading {
+		return new SourceReading({
+			tables: this.#open(),
+			commit: (work) => this.ctx.storage.transactionSync(work),
+			changed: () => this.#schedule(Date.now() + ENQUEUE_AFTER_MS),
+		});
+	}
+
+	answers(): AnswerTable {
+		return this.#open().answers;
+	}
+
 	/** Deletes everything. May be called again. */
 	async drop(): Promise<void> {
 		this.#tables = undefined;
@@ -252,13 +275,12 @@ export abstract class SearchInstanceObject extends DurableObject {
 	override async alarm(): Promise<void> {
 		const setup = new SetupTable(this.#sql).get();
 		if (!setup) return;
-		const { items } = this.#open();
-		const open = items.open(ENQUEUED);
-		const isStale = items.stalePlans(1).length > 0;
-		if (open.length === 0 && !isStale) return;
-		await this.ctx.storage.setAlarm(Date.now() + ENQUEUE_AFTER_MS);
-		const work = open.map((item) => ingestItem(setup, item));
-		if (isStale) work.push(cleanItem(setup));
+		const [tables, now, { source }] = [this.#open(), Date.now(), setup];
+		startDue(setup, tables.jobs, now);
+		const work = openWork(setup, tables);
+		if (work.length > 0) await this.ctx.storage.setAlarm(now + ENQUEUE_AFTER_MS);
+		else if (source) await this.ctx.storage.setAlarm(tables.jobs.nextStart(source.intervalMs));
+		if (work.length === 0) return;
 		// The queue is full or unreachable: the next alarm tries again.
 		await this.queue()
 			.enqueue(work)

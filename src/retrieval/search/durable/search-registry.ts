@@ -1,7 +1,9 @@
 /** The `SearchRegistry` object: the namespaces and instances of AI Search of one account, and the size of each instance. */
 import { DurableObject } from "cloudflare:workers";
+import { BoundedMap } from "../../../core/bounded-map.ts";
 import type { Queue } from "../../../storage/queue/work.ts";
 import { MAX_NAMESPACES } from "../limits.ts";
+import { countRequest, type PeriodCount } from "../public-endpoint.ts";
 import {
 	DEFAULT_NAMESPACE,
 	type InstanceRecord,
@@ -38,6 +40,16 @@ const DELETED = `CREATE TABLE IF NOT EXISTS deleted (
 
 const ENQUEUE_AFTER_MS = 60_000;
 
+/** Endpoints whose requests are counted: more than an account has instances. */
+const MAX_COUNTS = 10_000;
+
+export interface PublicRequest {
+	record: InstanceRecord;
+	/** By the rate limit. */
+	isAllowed: boolean;
+	retryAfterMs: number;
+}
+
 export interface InstanceQuery {
 	namespace: string;
 	page: number;
@@ -48,6 +60,8 @@ export interface InstanceQuery {
 
 export abstract class SearchRegistryObject extends DurableObject {
 	readonly #sql: SqlStorage;
+	/** Of public endpoints, by object. They are lost with the process. */
+	readonly #requests = new BoundedMap<string, PeriodCount>(MAX_COUNTS);
 
 	constructor(ctx: DurableObjectState, env: Env) {
 		super(ctx, env);
@@ -163,6 +177,20 @@ export abstract class SearchRegistryObject extends DurableObject {
 		);
 		await this.ctx.storage.setAlarm(Date.now());
 		return record;
+	}
+
+	/** Counts a request of a public endpoint. `undefined`: there is no instance with this object. */
+	publicRequest(object: string, now: number): PublicRequest | undefined {
+		const [row] = this.#sql
+			.exec<{ json: string }>("SELECT json FROM instances WHERE object = ?", object)
+			.toArray();
+		if (!row) return undefined;
+		const record: InstanceRecord = JSON.parse(row.json);
+		const endpoint = record.config.public_endpoint_params;
+		if (!endpoint?.enabled) return { record, isAllowed: true, retryAfterMs: 0 };
+		const { count, ...admission } = countRequest(this.#requests.get(object), endpoint.rate_limit, now);
+		this.#requests.set(object, count);
+		return { record, ...admission };
 	}
 
 	/** Nothing of a deleted instance is left. */

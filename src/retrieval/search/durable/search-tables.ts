@@ -1,8 +1,10 @@
 /** The tables of the `SearchInstance` object. */
+import { AnswerTable } from "./answer-table.ts";
 import { ChunkTable, type Tokenizer } from "./chunk-table.ts";
 import { ItemTable } from "./item-table.ts";
 import { Jobs } from "./jobs.ts";
 import { LogTable } from "./log-table.ts";
+import { PlaceTable } from "./place-table.ts";
 
 /** Written when the instance is created or changed. The row dies with the instance. */
 const SETUP = `CREATE TABLE IF NOT EXISTS setup (
@@ -17,6 +19,8 @@ export interface SearchSetup {
 	namespace: string;
 	instance: string;
 	tokenizer: Tokenizer;
+	/** Absent: the instance has uploads only, or is paused. */
+	source?: { intervalMs: number };
 }
 
 export class SetupTable {
@@ -42,10 +46,27 @@ export interface SearchTables {
 	chunks: ChunkTable;
 	logs: LogTable;
 	jobs: Jobs;
+	places: PlaceTable;
+	answers: AnswerTable;
 }
 
 export function searchTables(sql: SqlStorage): SearchTables {
 	const items = new ItemTable(sql);
 	const logs = new LogTable(sql);
-	return { items, logs, chunks: new ChunkTable(sql), jobs: new Jobs(items, logs) };
+	return {
+		items,
+		logs,
+		chunks: new ChunkTable(sql),
+		jobs: new Jobs(items, logs),
+		places: new PlaceTable(sql),
+		answers: new AnswerTable(sql),
+	};
+}
+
+/** In a commit of the caller. The queue deletes the vectors. */
+export function removeItem(id: string, { answers, chunks, items, logs }: SearchTables): void {
+	chunks.remove(id);
+	items.delete(id);
+	logs.removeItem(id);
+	answers.clear();
 }

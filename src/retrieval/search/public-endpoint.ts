@@ -1,0 +1,81 @@
+/**
+ * The public endpoint of an instance: a search, a chat and an MCP server without a credential
+ * (developers.cloudflare.com/ai-search/configuration/public-endpoint). Off unless the instance switches it on. Requests run, and are billed,
+ * as those of who has switched it on.
+ */
+import * as z from "zod";
+import { lazy } from "../../core/lazy.ts";
+
+const MAX_HOSTS = 100;
+const MAX_DESCRIPTION_CHARACTERS = 1_024;
+const MAX_REQUESTS = 1_000_000;
+const MIN_PERIOD_MS = 1_000;
+const MAX_PERIOD_MS = 86_400_000;
+const DEFAULT_REQUESTS = 120;
+const DEFAULT_PERIOD_MS = 60_000;
+
+const Part = lazy(() => z.object({ disabled: z.boolean().default(false) }).prefault({}));
+
+export const PublicEndpoint = lazy(() =>
+	z.object({
+		enabled: z.boolean().default(false),
+		/** Hosts of web pages that may call it: `docs.example.com`, or `*`. Empty: none. */
+		authorized_hosts: z
+			.array(z.string().regex(/^(?:\*|[\w.-]+(?::\d{1,5})?)$/, { error: "expected a host, or *" }))
+			.max(MAX_HOSTS)
+			.default([]),
+		search_endpoint: Part(),
+		chat_completions_endpoint: Part(),
+		mcp: z
+			.object({
+				disabled: z.boolean().default(false),
+				description: z.string().min(1).max(MAX_DESCRIPTION_CHARACTERS).optional(),
+			})
+			.prefault({}),
+		rate_limit: z
+			.object({
+				requests: z.int().min(1).max(MAX_REQUESTS).default(DEFAULT_REQUESTS),
+				period_ms: z.int().min(MIN_PERIOD_MS).max(MAX_PERIOD_MS).default(DEFAULT_PERIOD_MS),
+				technique: z.enum(["fixed", "sliding"]).default("fixed"),
+			})
+			.prefault({}),
+	}),
+);
+export type PublicEndpoint = z.output<ReturnType<typeof PublicEndpoint>>;
+export type RateLimit = PublicEndpoint["rate_limit"];
+
+/** Requests of one endpoint, in the period and in the one before. */
+export interface PeriodCount {
+	period: number;
+	requests: number;
+	before: number;
+}
+
+/**
+ * Counts a request, if the limit allows it. `fixed`: as many as the limit in each period. `sliding`: the period before counts by its part that
+ * the last `period_ms` have.
+ */
+export function countRequest(
+	last: PeriodCount | undefined,
+	{ period_ms: length, requests: limit, technique }: RateLimit,
+	now: number,
+): { count: PeriodCount; isAllowed: boolean; retryAfterMs: number } {
+	const period = Math.floor(now / length);
+	const isNext = last?.period === period - 1;
+	const requests = last?.period === period ? last.requests : 0;
+	const before = last?.period === period ? last.before : isNext ? last.requests : 0;
+	const passed = now - period * length;
+	const earlier = technique === "sliding" ? before * (1 - passed / length) : 0;
+	const isAllowed = requests + earlier < limit;
+	return {
+		count: { period, before, requests: isAllowed ? requests + 1 : requests },
+		isAllowed,
+		retryAfterMs: length - passed,
+	};
+}
+
+/** Whether a web page of this origin may call the endpoint. */
+export function allowsOrigin(origin: string, { authorized_hosts: hosts }: PublicEndpoint): boolean {
+	const url = URL.parse(origin);
+	return url !== null && (hosts.includes("*") || hosts.includes(url.host) || hosts.includes(url.hostname));
+}

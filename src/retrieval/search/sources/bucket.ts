@@ -1,0 +1,103 @@
+/** Reads a bucket of R2: each object is an item, whose bytes are read when it is indexed. An object is new if its ETag is. */
+import type { PlaceEnd } from "../durable/place-table.ts";
+import { isSupported, maxBytesOf } from "../markdown.ts";
+import type { CustomField, FieldType } from "../records.ts";
+import { matchesGlob } from "./globs.ts";
+import {
+	type FoundItem,
+	JobEnded,
+	putItems,
+	readingOf,
+	SourceFailure,
+	type SourceRun,
+} from "./source-run.ts";
+
+const LISTED = 500;
+/** In one commit. */
+const AT_ONCE = 50;
+const MAX_PLACES = 1_000_000;
+
+export async function readBucket(run: SourceRun): Promise<void> {
+	const { instance, job, services, source } = run;
+	const { buckets } = services.searchInstances.sources;
+	const allowed = buckets.get(source.source);
+	if (!allowed || !(allowed.accounts?.includes(instance.account) ?? true))
+		throw new SourceFailure("The gateway has no such bucket for this account (AI_SEARCH.buckets)");
+	const reading = readingOf(run);
+	const { exclude_items, include_items, prefix } = source.source_params;
+	let found = 0;
+	for (let cursor: string | undefined; ; ) {
+		if (!(await reading.next(job, 0))) throw new JobEnded();
+		run.signal.throwIfAborted();
+		const page = await allowed.bucket.list({
+			...{ limit: LISTED, prefix, include: ["httpMetadata", "customMetadata"] },
+			...(cursor !== undefined && { cursor }),
+		});
+		const objects = page.objects.filter(
+			({ key }) =>
+				!key.endsWith("/") &&
+				!matchesGlob(exclude_items, key) &&
+				(include_items.length === 0 || matchesGlob(include_items, key)),
+		);
+		await reading.add(
+			job,
+			objects.map(({ key }) => ({ place: key, kind: "object", depth: 0 })),
+			MAX_PLACES,
+		);
+		for (let at = 0; at < objects.length; at += AT_ONCE) {
+			run.signal.throwIfAborted();
+			await readObjects(objects.slice(at, at + AT_ONCE), run);
+		}
+		found += objects.length;
+		run.progress({ found });
+		if (!page.truncated) return;
+		({ cursor } = page);
+	}
+}
+
+async function readObjects(objects: readonly R2Object[], run: SourceRun): Promise<void> {
+	const { instance, job, services } = run;
+	const reading = readingOf(run);
+	const now = services.now();
+	const same = await reading.same(
+		objects.map(({ etag: checksum, key }) => ({ place: key, key, checksum })),
+		now,
+	);
+	const { custom_metadata: custom } = instance.record.config;
+	await putItems(
+		objects.filter((_, index) => !same[index]).map((object) => itemOf(object, custom)),
+		run,
+	);
+	const ends = objects.map(
+		({ etag, key }): PlaceEnd => ({ place: key, state: "read", version: { etag, readAt: now } }),
+	);
+	await reading.end(job, ends, { links: [], limit: 0, now });
+}
+
+function itemOf(
+	{ customMetadata = {}, etag, httpMetadata, key, size }: R2Object,
+	custom: readonly CustomField[],
+): FoundItem {
+	const file = { name: key, mimeType: httpMetadata?.contentType ?? "" };
+	const unsupported = !isSupported(file)
+		? "unsupported_type"
+		: size > maxBytesOf(file)
+			? "over_size"
+			: undefined;
+	return {
+		...{ place: key, key, size, checksum: etag, contentType: file.mimeType, fileName: key },
+		metadata: Object.fromEntries(
+			custom.flatMap(({ data_type, field_name }) => {
+				const text = customMetadata[field_name];
+				return text === undefined ? [] : [[field_name, typedValue(text, data_type)]];
+			}),
+		),
+		...(unsupported !== undefined && { unsupported }),
+	};
+}
+
+/** The bucket has texts only. */
+function typedValue(text: string, type: FieldType): string | number | boolean {
+	if (type === "boolean") return text.toLowerCase() === "true";
+	return type === "number" ? Number(text) : text;
+}

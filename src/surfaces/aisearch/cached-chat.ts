@@ -1,0 +1,60 @@
+/** Answers of chats from the cache, and those that are kept in it. */
+import type { AnswerLookup } from "../../retrieval/search/cache/cached-answers.ts";
+import { PulledStream } from "../../streams/pulled-stream.ts";
+import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
+import { type CacheStatus, cacheMarked, marked } from "./lexical-scores.ts";
+
+/** A longer stream is not kept. */
+const MAX_BYTES = 256 * 1_024;
+const END = "data: [DONE]";
+
+/** `undefined`: a miss. */
+export function cachedChat({ found }: AnswerLookup, isStream: boolean): Response | undefined {
+	if (!found) return undefined;
+	const { isLexical, text } = found;
+	const headers: Record<string, string> = isStream
+		? { "content-type": SSE_CONTENT_TYPE, "cache-control": "no-cache" }
+		: { "content-type": "application/json", "cf-ai-neurons": "0.00" };
+	return cacheMarked(marked(new Response(text, { headers }), { isLexical }), "HIT");
+}
+
+interface KeptChat {
+	isStream: boolean;
+	isLexical: boolean;
+	waitUntil(promise: Promise<unknown>): void;
+}
+
+/** The answer of a miss. It is kept when the caller has all of it. */
+export async function keptChat(
+	response: Response,
+	{ keep }: AnswerLookup,
+	{ isLexical, isStream, waitUntil }: KeptChat,
+): Promise<Response> {
+	const status: CacheStatus = "MISS";
+	if (!response.body) return cacheMarked(response, status);
+	if (!isStream) {
+		const text = await response.text();
+		await keep({ text, isLexical });
+		return cacheMarked(new Response(text, response), status);
+	}
+	const source = PulledStream.sourceOf(response.body);
+	let pieces: Uint8Array[] | undefined = [];
+	let bytes = 0;
+	const events = new PulledStream<Uint8Array>({
+		async pull() {
+			const piece = await source.pull();
+			if (piece) {
+				bytes += piece.byteLength;
+				if (bytes > MAX_BYTES) pieces = undefined;
+				pieces?.push(piece);
+				return piece;
+			}
+			const text = pieces && Buffer.concat(pieces).toString("utf8");
+			// A stream that was cut off is no answer.
+			if (text?.includes(END)) waitUntil(keep({ text, isLexical }));
+			return undefined;
+		},
+		cancel: (reason) => source.cancel(reason),
+	});
+	return cacheMarked(new Response(events, response), status);
+}

@@ -1,0 +1,193 @@
+/** Public endpoints of AI Search: developers.cloudflare.com/ai-search/configuration/public-endpoint. */
+import { describe, expect, it } from "vitest";
+import type { DirectoryCache } from "../../../src/accounts/client/directory-cache.ts";
+import { searchApi } from "./api.ts";
+
+const QUERY = { query: "reset password" };
+
+async function publicApi(params: object = { enabled: true }) {
+	const api = searchApi();
+	// The account exists since its first token. Without credentials it is recorded here.
+	await (api.services.directory as DirectoryCache).record("local");
+	const { result } = await api.create("docs", { public_endpoint_params: params });
+	await api.upload("passwords.md", "# Passwords\n\nTo reset a password, open the settings page.");
+	const id: string = result.public_endpoint_id;
+	const address = (path: string, endpoint = id, account = "local") =>
+		`http://gateway/search/${account}/${endpoint}${path}`;
+	const send = (
+		path: string,
+		body?: unknown,
+		headers: Record<string, string> = {},
+		method = "POST",
+		endpoint = id,
+		account = "local",
+	) =>
+		api.app.request(address(path, endpoint, account), {
+			method,
+			headers: { "content-type": "application/json", ...headers },
+			...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+		});
+	const failure = async (...sent: Parameters<typeof send>) => {
+		const response = await send(...sent);
+		const { errors } = await response.json<{ errors: { code: number; message: string }[] }>();
+		return [response.status, errors[0]?.code, errors[0]?.message];
+	};
+	return { ...api, id, send, failure };
+}
+
+describe("a public endpoint", () => {
+	it("is off unless the instance switches it on", async () => {
+		const api = await publicApi({});
+		expect((await api.get("/instances/docs")).result.public_endpoint_id).toBeNull();
+		const { object } = (await api.services.searchInstances.find("local", "default", "docs")) ?? {
+			object: "",
+		};
+		const id = object.slice(object.lastIndexOf("/") + 1);
+		expect(await api.failure("/search", QUERY, {}, "POST", id)).toEqual([
+			404,
+			60_004,
+			"ai search not enabled",
+		]);
+		await api.put("/instances/docs", { public_endpoint_params: { enabled: true } });
+		expect((await api.send("/search", QUERY, {}, "POST", id)).status).toBe(200);
+		await api.put("/instances/docs", { public_endpoint_params: { enabled: false } });
+		expect(await api.failure("/search", QUERY, {}, "POST", id)).toEqual([
+			404,
+			60_004,
+			"ai search not enabled",
+		]);
+	});
+
+	it("searches, chats and streams without a credential", async () => {
+		const api = await publicApi();
+		const found = await api.send("/search", QUERY);
+		expect(await found.json()).toMatchObject({
+			success: true,
+			result: { chunks: [{ item: { key: "passwords.md" } }] },
+		});
+		const messages = [{ role: "user", content: "How do I reset a password?" }];
+		const answer = await api.send("/chat/completions", { messages });
+		expect(await answer.json()).toMatchObject({
+			object: "chat.completion",
+			chunks: [{ item: { key: "passwords.md" } }],
+		});
+		const stream = await api.send("/chat/completions", { messages, stream: true });
+		expect((await stream.text()).startsWith("event: chunks\n")).toBe(true);
+	});
+
+	it("names no model, tool or prompt for its caller", async () => {
+		const api = await publicApi();
+		const response = await api.send("/chat/completions", {
+			messages: [{ role: "user", content: "How do I reset a password?" }],
+			model: "@cf/openai/gpt-oss-120b",
+			max_tokens: 100_000,
+			tools: [{ type: "function", function: { name: "f", parameters: {} } }],
+			ai_search_options: {
+				query_rewrite: { enabled: true, model: "@cf/x" },
+				reranking: { enabled: true, model: "@cf/x" },
+			},
+		});
+		expect(await response.json()).toMatchObject({ model: "@cf/meta/llama-3.3-70b-instruct-fp8-fast" });
+	});
+
+	it("serves MCP, and only by POST", async () => {
+		const api = await publicApi({ enabled: true, mcp: { description: "Searches the manuals" } });
+		const accept = { accept: "application/json, text/event-stream" };
+		const initialize = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
+		const listed = await api.send("/mcp", initialize, accept);
+		expect(await listed.text()).toContain("Searches the manuals");
+		for (const method of ["GET", "DELETE"])
+			expect(await api.failure("/mcp", undefined, {}, method)).toEqual([
+				405,
+				60_016,
+				"method not allowed; this MCP endpoint only accepts POST",
+			]);
+	});
+
+	it("has parts that are disabled one by one", async () => {
+		const off = { disabled: true };
+		const api = await publicApi({
+			enabled: true,
+			search_endpoint: off,
+			chat_completions_endpoint: off,
+			mcp: off,
+		});
+		expect(await api.failure("/search", QUERY)).toEqual([401, 60_008, "search endpoint disabled"]);
+		expect(await api.failure("/chat/completions", {})).toEqual([
+			401,
+			60_009,
+			"chat completions endpoint disabled",
+		]);
+		expect(await api.failure("/mcp", {})).toEqual([401, 60_007, "mcp endpoint disabled"]);
+	});
+
+	it("does not tell which accounts and instances exist", async () => {
+		const api = await publicApi();
+		const unknown = [404, 60_003, "config not found"];
+		const other = crypto.randomUUID();
+		expect(await api.failure("/search", QUERY, {}, "POST", other)).toEqual(unknown);
+		expect(await api.failure("/search", QUERY, {}, "POST", api.id, "nobody-has-this")).toEqual(unknown);
+		for (const id of ["docs", "..", "a%00b", "x".repeat(2_000)])
+			expect((await api.failure("/search", QUERY, {}, "POST", encodeURIComponent(id)))[0]).toBeOneOf([
+				400, 404,
+			]);
+	});
+
+	it("refuses bodies that are no object or too large, before a model runs", async () => {
+		const api = await publicApi();
+		expect(await api.failure("/search", [])).toEqual([400, 60_015, "request body must be a JSON object"]);
+		expect((await api.failure("/search", "{"))[0]).toBe(400);
+		expect((await api.failure("/search", { query: "x".repeat(70_000) }))[0]).toBe(413);
+		expect((await api.failure("/search", { query: "" }))[1]).toBe(7039);
+	});
+
+	it("limits the rate, also of refused requests, by its period", async () => {
+		const api = await publicApi({ enabled: true, rate_limit: { requests: 3, period_ms: 60_000 } });
+		expect((await api.send("/search", QUERY)).status).toBe(200);
+		await api.send("/search", "{");
+		expect((await api.send("/search", QUERY)).status).toBe(200);
+		const limited = await api.send("/search", QUERY);
+		expect([limited.status, limited.headers.get("retry-after")]).toEqual([429, "60"]);
+		expect(await api.failure("/search", QUERY)).toEqual([429, 60_005, "rate limited"]);
+	});
+
+	it("is called by pages of authorized hosts only", async () => {
+		const api = await publicApi({ enabled: true, authorized_hosts: ["docs.example.com", "localhost:5173"] });
+		const page = await api.send("/search", QUERY, { origin: "http://localhost:5173" });
+		expect([page.status, page.headers.get("access-control-allow-origin"), page.headers.get("vary")]).toEqual([
+			200,
+			"http://localhost:5173",
+			"Origin",
+		]);
+		const preflight = await api.send(
+			"/search",
+			undefined,
+			{ origin: "http://localhost:5173", "access-control-request-method": "POST" },
+			"OPTIONS",
+		);
+		expect([preflight.status, preflight.headers.get("access-control-allow-methods")]).toEqual([204, "POST"]);
+		expect(preflight.headers.get("access-control-allow-origin")).toBe("http://localhost:5173");
+		for (const origin of ["http://localhost:9999", "null"]) {
+			const refused = await api.send("/search", QUERY, { origin });
+			expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([403, null]);
+		}
+		expect((await api.send("/search", QUERY)).headers.get("access-control-allow-origin")).toBeNull();
+	});
+
+	it("refuses settings that are not the product's", async () => {
+		const api = await publicApi();
+		for (const params of [
+			{ authorized_hosts: ["https://a.example"] },
+			{ rate_limit: { requests: 0 } },
+			{ rate_limit: { technique: "none" } },
+		])
+			expect((await api.put("/instances/docs", { public_endpoint_params: params })).errors[0]).toMatchObject({
+				code: 1001,
+				message: expect.stringContaining("public_endpoint_params"),
+			});
+		// It is replaced whole.
+		await api.put("/instances/docs", { public_endpoint_params: { enabled: true, mcp: { disabled: true } } });
+		await api.put("/instances/docs", { public_endpoint_params: { enabled: true } });
+		expect((await api.get("/instances/docs")).result.public_endpoint_params.mcp.disabled).toBe(false);
+	});
+});
