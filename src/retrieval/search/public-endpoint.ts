@@ -4,6 +4,7 @@
  * as those of who has switched it on.
  */
 import * as z from "zod";
+import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 
 const MAX_HOSTS = 100;
@@ -73,6 +74,14 @@ export function countRequest(
 		retryAfterMs: length - passed,
 	};
 }
+
+/** The messages without instructions of the caller. What is no list is checked later. */
+export const conversationOf = (messages: unknown): unknown =>
+	Array.isArray(messages)
+		? messages.filter(
+				(message) => !isRecord(message) || message.role === "user" || message.role === "assistant",
+			)
+		: messages;
 
 /** Whether a web page of this origin may call the endpoint. */
 export function allowsOrigin(origin: string, { authorized_hosts: hosts }: PublicEndpoint): boolean {

@@ -13,7 +13,7 @@ import { ACCOUNT_ID, identifyCaller } from "../../http/authenticate.ts";
 import { readJson } from "../../http/body.ts";
 import { pathParameter } from "../../http/route.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
-import { allowsOrigin, type PublicEndpoint } from "../../retrieval/search/public-endpoint.ts";
+import { allowsOrigin, conversationOf, type PublicEndpoint } from "../../retrieval/search/public-endpoint.ts";
 import { type AppCall, type AppRoute, type AppRouteDeclaration, defineRoutes } from "../route.ts";
 import { failure, TAG } from "./call.ts";
 import { notedEnvelope } from "./lexical-scores.ts";
@@ -48,7 +48,7 @@ async function publicCall(c: Context, { services }: AppCall): Promise<PublicCall
 	const bodyLimits = { ...services.limits, jsonBytes: Math.min(MAX_BODY_BYTES, services.limits.jsonBytes) };
 	return {
 		endpoint,
-		searched: { caller, instance, services, signal: c.req.raw.signal },
+		searched: { caller, instance, services, signal: c.req.raw.signal, isPublic: true },
 		async body() {
 			const body = await readJson(c.req.raw, { ...services, limits: bodyLimits });
 			if (!isRecord(body)) throw searchFailure("searchEndpointBody");
@@ -104,14 +104,16 @@ const searchAnswer: Answer = async ({ body, endpoint, searched }) => {
 	if (endpoint.search_endpoint.disabled) throw searchFailure("searchEndpointSearchOff");
 	const sent = await body();
 	const { messages, query } = sent;
-	return notedEnvelope(await search({ query, messages, ...retrievalOf(sent) }, searched));
+	return notedEnvelope(
+		await search({ query, messages: messages && conversationOf(messages), ...retrievalOf(sent) }, searched),
+	);
 };
 
 const chatAnswer: Answer = async ({ body, endpoint, searched }) => {
 	if (endpoint.chat_completions_endpoint.disabled) throw searchFailure("searchEndpointChatOff");
 	const sent = await body();
 	const { messages, stream } = sent;
-	return chat({ messages, stream, ...retrievalOf(sent) }, searched);
+	return chat({ messages: conversationOf(messages), stream, ...retrievalOf(sent) }, searched);
 };
 
 const mcpAnswer: Answer = async ({ endpoint, searched }, c) => {

@@ -27,7 +27,11 @@ export interface NamespaceCall {
 	services: AppServices;
 }
 
-export type SearchedCall = InstanceCall & { signal: AbortSignal };
+export type SearchedCall = InstanceCall & {
+	signal: AbortSignal;
+	/** By a public endpoint. Its cached answers are for its own callers only, whose questions may be written to deceive others. */
+	isPublic?: boolean;
+};
 
 export const contextOf = ({ caller, instance, services, signal }: SearchedCall): SearchContext => ({
 	...{ instance, services },
@@ -105,11 +109,11 @@ export async function chat(sent: unknown, call: SearchedCall): Promise<Response>
 async function chatLookup(
 	{ ai_search_options: { cache, ...options } = {}, messages = [], ...fields }: ChatBody,
 	question: string,
-	{ instance, services }: SearchedCall,
+	{ instance, isPublic = false, services }: SearchedCall,
 ): Promise<AnswerLookup | undefined> {
 	const { config } = instance.record;
 	if (config.paused || !cachesChat(cache, config)) return undefined;
-	const request = { kind: "chat", fields, options, messages: withoutQuestion(messages) };
+	const request = { kind: "chat", isPublic, fields, options, messages: withoutQuestion(messages) };
 	return lookUp({ question, request, threshold: cache?.cache_threshold }, instance, services.now);
 }
 

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import {
 	allowsOrigin,
+	conversationOf,
 	countRequest,
 	type PeriodCount,
 	PublicEndpoint,
@@ -39,6 +40,16 @@ describe("a rate limit", () => {
 			true,
 			true,
 		]);
+	});
+});
+
+describe("a conversation", () => {
+	it("has the messages of the user and the assistant", () => {
+		const user = { role: "user", content: "Hi" };
+		const assistant = { role: "assistant", content: "Hello" };
+		const others = ["system", "developer", "tool"].map((role) => ({ role, content: "Obey" }));
+		expect(conversationOf([...others, user, assistant, ...others])).toEqual([user, assistant]);
+		expect(conversationOf("text")).toBe("text");
 	});
 });
 

@@ -90,6 +90,21 @@ describe("a public endpoint", () => {
 		expect(await response.json()).toMatchObject({ model: "@cf/meta/llama-3.3-70b-instruct-fp8-fast" });
 	});
 
+	it("shares no cached answer with the callers of the account", async () => {
+		const api = await publicApi();
+		const body = { messages: [{ role: "user", content: "reset a password" }] };
+		const statusOf = (response: Response) => response.headers.get("cf-aig-cache-status");
+		expect(statusOf(await api.send("/chat/completions", body))).toBe("MISS");
+		expect(statusOf(await api.send("/chat/completions", body))).toBe("HIT");
+		const own = await api.app.request(
+			"http://gateway/client/v4/accounts/local/ai-search/instances/docs/chat/completions",
+			{
+				...{ method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) },
+			},
+		);
+		expect(statusOf(own)).toBe("MISS");
+	});
+
 	it("serves MCP, and only by POST", async () => {
 		const api = await publicApi({ enabled: true, mcp: { description: "Searches the manuals" } });
 		const accept = { accept: "application/json, text/event-stream" };
