@@ -60,7 +60,7 @@ export interface Contender {
 	/** A request for a chat or for embeddings. `account`: of Ganglion, one that `addAccounts` made. */
 	ask(mode: Mode, body: object, how?: How, account?: string): Ask;
 	/** Makes a token for each. Only Ganglion has accounts. */
-	addAccounts?(names: readonly string[]): Promise<void>;
+	addAccounts?(names: readonly string[], callers?: number): Promise<void>;
 	stop(): Promise<void>;
 }
 
@@ -254,8 +254,12 @@ async function ganglion(
 	const tokens = new Map([[ACCOUNT, token]]);
 	return {
 		...served,
-		async addAccounts(names) {
-			for (const name of names) tokens.set(name, await createToken(served.url, name));
+		async addAccounts(names, callers = 1) {
+			const remaining = names.values();
+			const add = async () => {
+				for (const name of remaining) tokens.set(name, await createToken(served.url, name));
+			};
+			await Promise.all(Array.from({ length: callers }, add));
 		},
 		ask(mode, body, how = "openai", account = ACCOUNT) {
 			const model = `${FAMILIES[how] ?? "bench"}/${mode}`;

@@ -1,36 +1,75 @@
 /** Many accounts and many routes, and the commits to the disk. */
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Contender } from "./contenders.ts";
 import { CHAT, type Context, start } from "./context.ts";
 import { load, warmUp } from "./load.ts";
+import { residentBytes } from "./process.ts";
 import { cpuRatios, noteOf, WARM_UP_ANSWERS, withBoth } from "./ratios.ts";
 import { exactly, spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
 
 const COMMIT_CONNECTIONS = 16;
 
-/** Requests of many accounts in turn, over requests of one. */
+/** Callers that make the tokens of the accounts. */
+const TOKEN_CALLERS = 32;
+
+const ACCOUNTS_IN_TURN = [
+	{ count: 100, bar: 1.3, stretch: 1.1 },
+	{ count: 1_000, bar: 1.3, stretch: 1.1 },
+	{ count: 10_000, bar: 1.5, stretch: 1.2 },
+] as const;
+
+/** Requests of many accounts in turn, over requests of one. With the most of them: the rate of new tokens, memory and files, too. */
 export async function accountsInTurn(context: Context): Promise<Row[]> {
 	const rows: Row[] = [];
-	for (const count of [100, 1_000]) {
+	for (const { count, bar, stretch } of ACCOUNTS_IN_TURN) {
 		const names = Array.from({ length: count }, (_, i) => `account-${i}`);
 		const ratios = await withBoth(context, ["ganglion", "ganglion"], async ([many, one]) => {
-			await many.addAccounts?.(names);
+			const began = performance.now();
+			await many.addAccounts?.(names, TOKEN_CALLERS);
+			const seconds = (performance.now() - began) / 1000;
 			const inTurn = names.map((name) => many.ask("json", CHAT, "openai", name));
-			return cpuRatios(context, [many, one], (each) => (each === many ? inTurn : each.ask("json", CHAT)));
+			const asked = (each: Contender) => (each === many ? inTurn : each.ask("json", CHAT));
+			const measured = await cpuRatios(context, [many, one], asked, {
+				warmUpAnswers: Math.max(WARM_UP_ANSWERS, 2 * count),
+			});
+			if (count === ACCOUNTS_IN_TURN.at(-1)?.count) rows.push(...heldFor(count, many, seconds));
+			return measured;
 		});
 		rows.push({
 			label: `${count} accounts in turn, over one: CPU a request`,
 			measured: spread(ratios.map(({ ratio }) => ratio)),
 			unit: "x",
-			...(count === 100 && { bar: 1.3, stretch: 1.1 }),
+			...{ bar, stretch },
 			note: noteOf(ratios),
 		});
 	}
 	return rows;
 }
+
+/** What the process has for so many accounts. `seconds`: the time in which they were made. */
+const heldFor = (count: number, { pid }: Contender, seconds: number): Row[] => [
+	{
+		label: `${count} accounts: memory of the process`,
+		measured: exactly(residentBytes(pid) / 1e6),
+		unit: "MB",
+		...{ bar: 400, stretch: 300 },
+	},
+	{
+		label: `${count} accounts: open files`,
+		measured: exactly(readdirSync(`/proc/${pid}/fd`).length),
+		unit: "",
+		...{ bar: 200, stretch: 60 },
+	},
+	{
+		label: `new accounts with a token a second, ${TOKEN_CALLERS} callers`,
+		measured: exactly(count / seconds),
+		unit: "",
+		note: "the more, the better; bar 500",
+	},
+];
 
 /** A configuration with a thousand more routes, over one without. */
 export async function manyRoutes(context: Context): Promise<Row[]> {

@@ -1,5 +1,12 @@
 /** The calls of the `Account` objects, each for one account. */
-import type { Account, AccountAnswer, AccountCall, AccountMethod } from "../durable/account.ts";
+import type {
+	Account,
+	AccountAnswer,
+	AccountAnswers,
+	AccountCall,
+	AccountMethod,
+} from "../durable/account.ts";
+import type { Revision } from "../durable/account-changes.ts";
 import type { OpenAccount } from "../durable/open-account.ts";
 
 /** The methods of one account. */
@@ -12,7 +19,7 @@ export type AccountCalls = {
 /** The calls that the gateway makes of an object. */
 export type AccountStub = Pick<DurableObjectStub<Account>, "id"> & {
 	call(account: string, method: AccountMethod, parameters: readonly unknown[]): Promise<AccountAnswer>;
-	callAll(calls: readonly AccountCall[]): Promise<AccountAnswer[]>;
+	callAll(calls: readonly AccountCall[], known?: Revision): Promise<AccountAnswers>;
 };
 
 /** The account has left the object that was called, or has not arrived yet. */

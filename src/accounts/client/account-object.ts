@@ -57,6 +57,15 @@ export class AccountObject {
 		return place !== undefined && isShard(place);
 	}
 
+	/** The changes of the account until this time are known, by answers to calls of its shard for any account. */
+	get confirmedAt(): number {
+		const { directory, accountShards } = this.#services;
+		const place = directory.known(this.#account);
+		return place !== undefined && isShard(place)
+			? accountShards.confirmedAt(place)
+			: Number.NEGATIVE_INFINITY;
+	}
+
 	/** Whether {@link check} is known to succeed. */
 	get mayCall(): boolean {
 		const { directory, openObjects } = this.#services;

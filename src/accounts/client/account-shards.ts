@@ -1,8 +1,9 @@
 /**
  * The short calls for the accounts of a shard. Those that arrive while a call of the shard is under way share the next one, and so
- * its commit.
+ * its commit. An answer also names the accounts of the shard that have changed, so the leases of all others need no check of their own.
  */
-import type { Account, AccountAnswer, AccountCall, AccountMethod } from "../durable/account.ts";
+import type { AccountAnswer, AccountCall, AccountMethod } from "../durable/account.ts";
+import type { ChangedAccounts, Revision } from "../durable/account-changes.ts";
 import { type AccountCalls, type AccountStub, accountCalls } from "./account-calls.ts";
 import { BatchQueue } from "./batch-queue.ts";
 
@@ -17,17 +18,26 @@ const SHORT: ReadonlySet<AccountMethod> = new Set<AccountMethod>([
 ]);
 
 interface ShardServices {
-	namespace: DurableObjectNamespace<Account>;
 	now(): number;
 	wait(milliseconds: number): Promise<void>;
 	/** Keeps the context of the current request alive. */
 	waitUntil(promise: Promise<unknown>): void;
+	/** The leases of these accounts must be checked before they are used for longer than a second after the check before. */
+	onChanged(accounts: ChangedAccounts["accounts"]): void;
+}
+
+interface Shard {
+	calls: BatchQueue<AccountCall, AccountAnswer>;
+	/** That of the latest answer. */
+	revision?: Revision;
+	/** When the latest of the answered calls began. */
+	confirmedAt: number;
 }
 
 export class AccountShards {
 	readonly #services: ShardServices;
-	/** By the name of the shard. */
-	readonly #queues = new Map<string, BatchQueue<AccountCall, AccountAnswer>>();
+	/** By name. */
+	readonly #shards = new Map<string, Shard>();
 
 	constructor(services: ShardServices) {
 		this.#services = services;
@@ -37,17 +47,37 @@ export class AccountShards {
 	of(shard: string, account: string, stub: AccountStub): AccountCalls {
 		return accountCalls((method, parameters) => {
 			if (!SHORT.has(method)) return stub.call(account, method, parameters);
-			const call = { account, method, parameters };
-			return this.#queue(shard).add(call, (calls) => stub.callAll(calls));
+			const called = this.#shard(shard);
+			return called.calls.add({ account, method, parameters }, (calls) => this.#call(called, stub, calls));
 		});
 	}
 
-	#queue(shard: string): BatchQueue<AccountCall, AccountAnswer> {
-		const existing = this.#queues.get(shard);
+	/** The changes of all accounts of the shard until this time are known. */
+	confirmedAt(shard: string): number {
+		return this.#shards.get(shard)?.confirmedAt ?? Number.NEGATIVE_INFINITY;
+	}
+
+	async #call(shard: Shard, stub: AccountStub, calls: readonly AccountCall[]): Promise<AccountAnswer[]> {
+		const calledAt = this.#services.now();
+		const { answers, changed } = await stub.callAll(calls, shard.revision);
+		const { revision, accounts } = changed;
+		// The answer to an earlier call may arrive later.
+		const isOlder = revision.epoch === shard.revision?.epoch && revision.changes < shard.revision.changes;
+		if (!isOlder) shard.revision = revision;
+		shard.confirmedAt = Math.max(shard.confirmedAt, calledAt);
+		if (accounts.length > 0) this.#services.onChanged(accounts);
+		return answers;
+	}
+
+	#shard(name: string): Shard {
+		const existing = this.#shards.get(name);
 		if (existing) return existing;
 		const { now, wait, waitUntil } = this.#services;
-		const created = new BatchQueue<AccountCall, AccountAnswer>({ now, wait, waitUntil });
-		this.#queues.set(shard, created);
+		const created: Shard = {
+			calls: new BatchQueue({ now, wait, waitUntil }),
+			confirmedAt: Number.NEGATIVE_INFINITY,
+		};
+		this.#shards.set(name, created);
 		return created;
 	}
 }

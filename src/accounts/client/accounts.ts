@@ -72,11 +72,19 @@ interface IsolateState extends LedgersServices, AccountObjectServices {
 }
 
 export function createLedgers(services: LedgersServices): IsolateAccounts {
+	const journals: IsolateState["journals"] = new Map();
 	const isolate: IsolateState = {
 		...services,
-		accountShards: new AccountShards({ ...services, waitUntil: services.keepAlive ?? services.waitUntil }),
+		accountShards: new AccountShards({
+			...services,
+			waitUntil: services.keepAlive ?? services.waitUntil,
+			onChanged: (accounts) => {
+				for (const account of accounts === "all" ? journals.keys() : accounts)
+					journals.get(account)?.recordChange();
+			},
+		}),
 		outboxes: new Map(),
-		journals: new Map(),
+		journals,
 		queues: new Map(),
 		aliases: new FreshCache({ now: services.now, freshMs: ALIASES_FRESH_MS }),
 		credentials: new KnownCredentials(services),
@@ -257,6 +265,7 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 					send: (batch) => this.object.report(async (calls) => calls.journal(batch)),
 					onGiveUp: (error, batch) => this.#logUnsent(error, batch?.requests[0]),
 					pace: () => this.#pace(),
+					confirmedAt: () => this.object.confirmedAt,
 					idle,
 				}),
 		);
@@ -265,7 +274,7 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 	#pace(): JournalPace {
 		const { isClosing, journals } = this.#isolate;
 		if (isClosing) return journalPace(0);
-		return this.object.isInShard ? journalPace(1, { inShard: true }) : journalPace(journals.size);
+		return journalPace(journals.size, { inShard: this.object.isInShard });
 	}
 
 	#logUnsent(error: unknown, first: { ticket: string } | undefined): void {

@@ -23,6 +23,7 @@ import {
 	hasRoom,
 	isChecked,
 	type JournalPace,
+	type KnownChanges,
 	leaseFor,
 	newClass,
 	type RequestClass,
@@ -38,6 +39,8 @@ interface JournalOwner {
 	/** A flush has failed too often. The batch stays in the journal. */
 	onGiveUp(cause: unknown, batch: JournalBatch | undefined): void;
 	pace(): JournalPace;
+	/** Until when all changes of the account are known. */
+	confirmedAt(): number;
 	/** The journal is empty and may be dropped. */
 	idle(): void;
 }
@@ -55,6 +58,7 @@ export class Journal {
 	#settlements: Settlement[] = [];
 	#returned: string[] = [];
 	#sequence = 0;
+	readonly #known: KnownChanges;
 	/** Time of the latest step of a flush. */
 	#steppedAt = Number.NEGATIVE_INFINITY;
 	/** The batch that is not confirmed. */
@@ -63,6 +67,7 @@ export class Journal {
 	constructor(services: FlushServices, owner: JournalOwner) {
 		this.#now = () => services.now();
 		this.#owner = owner;
+		this.#known = { changedAt: Number.NEGATIVE_INFINITY, confirmedAt: () => owner.confirmedAt() };
 		this.#flushes = new FlushLoop(services, {
 			step: () => this.#step(),
 			onGiveUp: (cause) => owner.onGiveUp(cause, this.#batch),
@@ -78,7 +83,7 @@ export class Journal {
 		const cost = maxCost(admission.cost);
 		const now = this.#now();
 		const lease = requestClass && leaseFor(requestClass, cost, now);
-		if (!lease || !isChecked(requestClass, now)) return undefined;
+		if (!lease || !isChecked(requestClass, now, this.#known)) return undefined;
 		lease.requests--;
 		lease.microNeurons -= cost;
 		countDemand(requestClass, admission, now, this.#owner.pace());
@@ -93,6 +98,11 @@ export class Journal {
 		return { ...(isBounded && { outputTokens }), ...(lease.limited && { limited: true }) };
 	}
 
+	/** The account has changed: each lease must be checked. */
+	recordChange(): void {
+		this.#known.changedAt = this.#now();
+	}
+
 	/** What to check before leases can admit these requests, by the keys of their classes. */
 	leasesToCheck(admissions: readonly Admission[]): Map<string, LeaseCheck> {
 		const now = this.#now();
@@ -100,7 +110,7 @@ export class Journal {
 		for (const admission of admissions) {
 			const key = classKey(admission);
 			const requestClass = this.#classes.get(key);
-			if (!requestClass || isChecked(requestClass, now)) continue;
+			if (!requestClass || isChecked(requestClass, now, this.#known)) continue;
 			if (!leaseFor(requestClass, maxCost(admission.cost), now)) continue;
 			const leases = requestClass.leases.map(({ id }) => id);
 			checks.set(key, { credential: admission.credential, leases });

@@ -3,6 +3,7 @@
  * account (src/accounts/places.ts). All accounts of a place share its tables, its commits and its alarm.
  */
 import { DurableObject } from "cloudflare:workers";
+import { AccountChanges, type ChangedAccounts, type Revision } from "./account-changes.ts";
 import { AccountCopy, type RowsPage } from "./account-copy.ts";
 import { AccountTable, UNNAMED } from "./account-table.ts";
 import { CancelledTickets } from "./cancelled-tickets.ts";
@@ -32,6 +33,25 @@ const METHODS = [
 
 export type AccountMethod = (typeof METHODS)[number];
 
+/** After any other one, the account's leases must be checked again. */
+const CHANGES_NO_LEASE: ReadonlySet<AccountMethod> = new Set<AccountMethod>([
+	"admit",
+	"admitAll",
+	"journal",
+	"checkLeases",
+	"settle",
+	"verify",
+	"aliases",
+	"setAlias",
+	"deleteAlias",
+	"usage",
+	"refusals",
+	"requests",
+	"forgiveLease",
+	"limitStatus",
+	"boundGateway",
+]);
+
 /** One call for one account, in a call of the object for several. */
 export interface AccountCall {
 	account: string;
@@ -41,6 +61,12 @@ export interface AccountCall {
 
 /** `moved`: the account has left this object, or has not arrived yet. */
 export type AccountAnswer = { value: unknown } | { moved: true } | { error: string };
+
+/** The answers to calls for several accounts, in their order. */
+export interface AccountAnswers {
+	answers: AccountAnswer[];
+	changed: ChangedAccounts;
+}
 
 /** Accounts in memory. The state of the others is in the tables only. */
 const MAX_OPEN = 2_000;
@@ -63,6 +89,7 @@ export class Account extends DurableObject {
 	readonly #table: AccountTable;
 	readonly #tables: AccountRows["tables"] = new Map();
 	readonly #cancelled = new CancelledTickets();
+	readonly #changes = new AccountChanges();
 	/** Unknown after a start, until it is set again. */
 	#alarmAt: number | undefined;
 
@@ -74,21 +101,26 @@ export class Account extends DurableObject {
 	/** Calls one method of one account. */
 	call(account: string, method: AccountMethod, parameters: readonly unknown[]): AccountAnswer {
 		if (!isMethod(method)) throw new TypeError(`An account has no method ${method}`);
+		if (!CHANGES_NO_LEASE.has(method)) this.#changes.record(account);
 		const opened = this.#account(account);
 		if (!opened) return { moved: true };
 		const called = opened[method] as (...parameters: readonly unknown[]) => unknown;
 		return { value: called.call(opened, ...parameters) };
 	}
 
-	/** Calls of several accounts, with all writes in one commit. A failure is that of its call only. */
-	callAll(calls: readonly AccountCall[]): AccountAnswer[] {
-		return calls.map(({ account, method, parameters }) => {
+	/**
+	 * Calls of several accounts, with all writes in one commit. A failure is that of its call only. `known`: the latest revision that
+	 * the caller has received.
+	 */
+	callAll(calls: readonly AccountCall[], known?: Revision): AccountAnswers {
+		const answers = calls.map(({ account, method, parameters }) => {
 			try {
 				return this.call(account, method, parameters);
 			} catch (error) {
 				return { error: error instanceof Error ? error.message : String(error) };
 			}
 		});
+		return { answers, changed: this.#changes.since(known) };
 	}
 
 	/**
@@ -100,6 +132,7 @@ export class Account extends DurableObject {
 		if (movingTo !== undefined && Date.now() - lastMove < MOVE_MS) return undefined;
 		this.#account(account)?.openAll();
 		this.#close(account);
+		this.#changes.record(account);
 		const number = this.#numberOf(account);
 		const move = Math.max(Date.now(), lastMove + 1);
 		this.#table.setMoving(number, to, move);
@@ -146,6 +179,7 @@ export class Account extends DurableObject {
 		const { account: number } = this.#copyOf(account, move) ?? {};
 		if (number === undefined) return false;
 		this.#table.endMove(number);
+		this.#changes.record(account);
 		// The account finds out when it is due.
 		this.#table.setDue(number, { wakeAt: Date.now() });
 		this.#setAlarm(this.#table.nextWake());

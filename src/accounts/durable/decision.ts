@@ -12,6 +12,8 @@ import type { FullRate, Windows } from "./windows.ts";
 export interface VerifiedToken {
 	id: string;
 	limits: TokenLimits;
+	/** Epoch milliseconds. */
+	expiresOn?: number;
 	gateway?: BoundGateway;
 }
 

@@ -91,7 +91,11 @@ export class LeasedRequests {
 			id: leaseRequest.id,
 			grantedAt: now,
 			// Its requests belong to the day of its grant.
-			expiresAt: Math.min(now + (isLong ? longest : LEASE_MS), nextMidnight(now)),
+			expiresAt: Math.min(
+				now + (isLong ? longest : LEASE_MS),
+				nextMidnight(now),
+				token?.expiresOn ?? Number.POSITIVE_INFINITY,
+			),
 			holdMs,
 			model,
 			task,

@@ -9,17 +9,12 @@
  * token with more permissions, higher limits or a later expiry than its own, and a token with limits cannot create tokens that
  * run models. Every token with the permission to write tokens may delete any token.
  */
+import { present } from "../../core/present.ts";
 import type { Credential, Permission } from "../admission.ts";
 import type { BoundGateway } from "../bound-gateway.ts";
-import {
-	hasBudget,
-	type Token,
-	type TokenCommand,
-	type TokenLimits,
-	type TokenResult,
-} from "../token-command.ts";
+import { hasBudget, type Token, type TokenCommand, type TokenResult } from "../token-command.ts";
 import { groupsGranting, permissionsOf } from "../token-policy.ts";
-import type { NamedToken } from "./decision.ts";
+import type { NamedToken, VerifiedToken } from "./decision.ts";
 import type { AccountRows, TableOptions } from "./row-table.ts";
 import { excessOver, type Maker, type Refusal, refuse } from "./token-excess.ts";
 import { TokenTable } from "./token-table.ts";
@@ -41,7 +36,7 @@ interface HeldToken {
 
 export type { Refusal } from "./token-excess.ts";
 
-type TokenCheck = { ok: true; id: string; limits: TokenLimits; gateway?: BoundGateway } | Refusal;
+type TokenCheck = ({ ok: true } & VerifiedToken) | Refusal;
 
 export class Tokens {
 	readonly #table: TokenTable;
@@ -65,8 +60,8 @@ export class Tokens {
 		const { token, permissions } = found.held;
 		if (!permissions.has(permission)) return lacks(permission);
 		this.#recordUse(found.held);
-		const { id, gateway, limits } = token;
-		return { ok: true, id, limits, ...(gateway && { gateway }) };
+		const { id, expiresOn, gateway, limits } = token;
+		return { ok: true, id, limits, ...present({ expiresOn, gateway }) };
 	}
 
 	/** The tokens with a budget that have not expired. `undefined`: the caller may not list tokens. */

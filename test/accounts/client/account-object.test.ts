@@ -35,7 +35,12 @@ function objectOf({ exists = true, directoryFails = false, maxOpen = 1 }: Option
 	} as unknown as DurableObjectNamespace<Account>;
 	const services = {
 		namespace,
-		accountShards: new AccountShards({ namespace, now: () => 0, wait: async () => {}, waitUntil: () => {} }),
+		accountShards: new AccountShards({
+			now: () => 0,
+			wait: async () => {},
+			waitUntil: () => {},
+			onChanged: () => {},
+		}),
 		directory: new DirectoryCache({ directory: () => directory, now: () => 0 }),
 		openObjects: new OpenObjects({ max: maxOpen, now: () => 0 }),
 		wait: async () => {},

@@ -10,7 +10,7 @@ const START = 1_000_000;
 const A = admission({ model: "a", cost: fixedCost(100) });
 
 function journalOf(pace: JournalPace = { flushAfterMs: 250, leaseMs: 1000 }) {
-	const state = { time: START, idle: 0 };
+	const state = { time: START, idle: 0, confirmedAt: Number.NEGATIVE_INFINITY };
 	const batches: JournalBatch[] = [];
 	let timers: { at: number; fire(): void }[] = [];
 	const journal = new Journal(
@@ -26,6 +26,7 @@ function journalOf(pace: JournalPace = { flushAfterMs: 250, leaseMs: 1000 }) {
 			},
 			onGiveUp: () => {},
 			pace: () => pace,
+			confirmedAt: () => state.confirmedAt,
 			idle: () => void state.idle++,
 		},
 	);

@@ -54,6 +54,7 @@ class Isolate {
 				},
 				onGiveUp: () => this.givenUp++,
 				pace: () => ({ flushAfterMs: 250, leaseMs: 1000 }),
+				confirmedAt: () => Number.NEGATIVE_INFINITY,
 				idle: () => this.idle++,
 			},
 		);

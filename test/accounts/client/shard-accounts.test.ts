@@ -6,6 +6,7 @@ import { moveAccount } from "../../../src/accounts/client/account-moves.ts";
 import { createLedgers } from "../../../src/accounts/client/accounts.ts";
 import { DirectoryCache } from "../../../src/accounts/client/directory-cache.ts";
 import type { Account, AccountCall, AccountMethod } from "../../../src/accounts/durable/account.ts";
+import type { Revision } from "../../../src/accounts/durable/account-changes.ts";
 import { newPlace } from "../../../src/accounts/places.ts";
 import { OpenObjects } from "../../../src/core/open-objects.ts";
 import { admission, fixedCost, newAccount, settlement, stubOf } from "../fixtures.ts";
@@ -25,9 +26,9 @@ function world({ shards = 2, exact = false } = {}) {
 					calls.push([method, 1]);
 					return stub.call(account, method, parameters);
 				},
-				callAll: async (batch: readonly AccountCall[]) => {
+				callAll: async (batch: readonly AccountCall[], known?: Revision) => {
 					calls.push(["callAll", batch.length]);
-					return stub.callAll(batch);
+					return stub.callAll(batch, known);
 				},
 			};
 			return new Proxy(stub, {

@@ -44,7 +44,7 @@ describe("the accounts of an object", () => {
 	it("are called together, and a failure is that of one call", async () => {
 		const shard = newShard();
 		const [one, other] = [admission(), admission()];
-		const answers = await shard.callAll([
+		const { answers } = await shard.callAll([
 			{ account: "a", method: "admit", parameters: [one, []] },
 			{ account: "b", method: "admit", parameters: [other, []] },
 			// The ticket is open.
@@ -96,14 +96,14 @@ describe("the accounts of an object", () => {
 	it("stay in the tables when more are used than an object has in memory", async () => {
 		const shard = newShard();
 		const accounts = Array.from({ length: 2_100 }, (_, i) => `account-${i}`);
-		const admitted = await shard.callAll(
+		const { answers } = await shard.callAll(
 			accounts.map((account) => ({
 				account,
 				method: "admit",
 				parameters: [admission({ cost: fixedCost(1) }), []],
 			})),
 		);
-		expect(admitted).toEqual(accounts.map(() => ({ value: { ok: true } })));
+		expect(answers).toEqual(accounts.map(() => ({ value: { ok: true } })));
 		const open = (account: string) =>
 			callsOf(shard, account).limitStatus({ credential: OPERATOR, rates: [], budgets: [] });
 		for (const account of ["account-0", "account-2099"])
