@@ -96,8 +96,8 @@ export interface Config {
 	adminToken?: string;
 }
 
-/** Of a gateway on one machine. */
-const DEFAULT_SHARDS = 4;
+/** Of a gateway on one machine. One process commits for all objects, and calls that arrive together share a commit only in one object. */
+const DEFAULT_SHARDS = 1;
 
 /** Throws a `ConfigError` that lists every mistake. */
 export function configure(variables: object): Config {

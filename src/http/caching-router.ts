@@ -16,8 +16,9 @@ import type { Result, Router } from "hono/router";
 import { TrieRouter } from "hono/router/trie-router";
 import { BoundedMap } from "../core/bounded-map.ts";
 
-/** For each isolate: about models times accounts. The cache is cleared when it is full. */
-const MAX_CACHED = 1_000;
+/** For each isolate: about models times accounts, with less than a kilobyte each. The cache is cleared when it is full. */
+const MAX_CACHED = 20_000;
+const MAX_CACHED_BEGINNINGS = 1_000;
 /** Longer paths match no route that is used often. */
 const MAX_PATH_CHARACTERS = 256;
 /** No route and no model's name has more. The time to match a path grows with its segments: 60,000 take 20 ms. */
@@ -68,13 +69,20 @@ interface AddedRoute<T> {
 export class CachingRouter<T extends Entry> implements Router<T> {
 	readonly name = "CachingRouter";
 	readonly #routes: AddedRoute<T>[] = [];
+	/** The texts that the routes have at each position. Any other text there is equal to them: it matches only patterns. */
+	readonly #texts = Array.from({ length: CHOOSING_SEGMENTS }, () => new Set<string>());
 	/** By the indexes of their routes. Their number is bounded, because it depends only on the first segments of the routes. */
 	readonly #routers = new Map<string, Router<T>>();
+	/** By the first segments of paths, without those that only match patterns. */
+	readonly #routersByPath = new BoundedMap<string, Router<T>>(MAX_CACHED_BEGINNINGS);
 	readonly #cache = new BoundedMap<string, Result<T>>(MAX_CACHED);
 
 	add(method: string, path: string, handler: T): void {
 		this.#cache.clear();
-		this.#routes.push({ method, path, handler, beginning: beginningOf(path) });
+		const beginning = beginningOf(path);
+		for (const [i, text] of beginning.entries()) if (text !== undefined) this.#texts[i]?.add(text);
+		this.#routersByPath.clear();
+		this.#routes.push({ method, path, handler, beginning });
 	}
 
 	match(method: string, path: string): Result<T> {
@@ -89,6 +97,11 @@ export class CachingRouter<T extends Entry> implements Router<T> {
 
 	#routerOf(path: string): Router<T> {
 		const segments = path.split("/", CHOOSING_SEGMENTS);
+		const key = segments.map((segment, i) => (this.#texts[i]?.has(segment) ? segment : "*")).join("/");
+		return this.#routersByPath.getOrSet(key, () => this.#routerFor(segments));
+	}
+
+	#routerFor(segments: readonly string[]): Router<T> {
 		const chosen: number[] = [];
 		for (const [i, { beginning }] of this.#routes.entries())
 			if (beginning.every((segment, at) => segment === undefined || segment === segments[at])) chosen.push(i);

@@ -70,7 +70,7 @@ export interface Bearer {
 const BEARER = /^Bearer +([!-~]+)$/i;
 const SDK_SCHEME = /^(?:Token|Key) +/i;
 /** For each isolate. Hashing is half of the cost of reading a credential. */
-const MAX_CACHED_TOKENS = 1_000;
+const MAX_CACHED_TOKENS = 20_000;
 /** A longer text is not a token, and is not cached. */
 const MAX_CACHED_CHARACTERS = 256;
 const OPERATOR: Bearer = { credential: { kind: "operator" } };

@@ -236,7 +236,7 @@ async function ganglion(
 						}),
 			},
 			// As `ganglion serve`.
-			SHARDS: Number(process.env.BENCH_SHARDS ?? 4),
+			SHARDS: Number(process.env.BENCH_SHARDS ?? 1),
 			...(ledger && { LEDGER: ledger }),
 			ADMIN_TOKEN,
 		},

@@ -47,7 +47,7 @@ async function accountsInTurn(contender: Contender, count: number): Promise<Ask[
 const TOKEN_CALLERS = 32;
 const CONNECTIONS = 24;
 const WARM_UP_ANSWERS = 3_000;
-const WARM_UP_MS = 15_000;
+const WARM_UP_MS = 40_000;
 const SAMPLE_US = 200;
 
 interface CallFrame extends BundledFrame {
@@ -80,8 +80,10 @@ try {
 	const ledger = values.ledger === "exact" ? "exact" : "leased";
 	const contender = await field.start("ganglion", { folder, inspectorPort, ledger });
 	if (!contender) throw new Error("Ganglion cannot be started");
-	const loops = [{ ask: await askOf(contender), connections: CONNECTIONS }];
-	await warmUp(loops, WARM_UP_ANSWERS, WARM_UP_MS);
+	const ask = await askOf(contender);
+	const loops = [{ ask, connections: CONNECTIONS }];
+	const asks = Array.isArray(ask) ? ask.length : 1;
+	await warmUp(loops, Math.max(WARM_UP_ANSWERS, 2 * asks), WARM_UP_MS);
 	const inspector = await connectInspector(inspectorPort);
 	await inspector.send("Profiler.enable");
 	await inspector.send("Profiler.setSamplingInterval", { interval: SAMPLE_US });

@@ -16,7 +16,7 @@ export interface Row {
 	/** Median and quartiles of the runs. */
 	measured: Spread;
 	/** Empty: a count. */
-	unit: "x" | "ms" | "KB" | "";
+	unit: "x" | "ms" | "KB" | "MB" | "";
 	/** The floor measured against itself: the error of the method. */
 	error?: Spread;
 	/** The target: at most this value. */
@@ -26,7 +26,7 @@ export interface Row {
 	note?: string;
 }
 
-const DIGITS = { x: 2, ms: 2, KB: 0, "": 3 } as const;
+const DIGITS = { x: 2, ms: 2, KB: 0, MB: 0, "": 3 } as const;
 
 const shown = ({ median, low, high }: Spread, unit: Row["unit"]): string => {
 	const [m, l, h] = [median, low, high].map((value) => value.toFixed(DIGITS[unit]));

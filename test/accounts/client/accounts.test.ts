@@ -1,11 +1,13 @@
+import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Admission } from "../../../src/accounts/admission.ts";
-import type { AccountStub } from "../../../src/accounts/client/account-calls.ts";
+import { type AccountCalls, type AccountStub, callsOf } from "../../../src/accounts/client/account-calls.ts";
 import { type Accounts, createLedgers, type IsolateAccounts } from "../../../src/accounts/client/accounts.ts";
 import { DirectoryCache, type DirectoryCalls } from "../../../src/accounts/client/directory-cache.ts";
-import type { Account, AccountMethod } from "../../../src/accounts/durable/account.ts";
+import type { Account, AccountCall, AccountMethod } from "../../../src/accounts/durable/account.ts";
+import type { Revision } from "../../../src/accounts/durable/account-changes.ts";
 import type { LimitStatus } from "../../../src/accounts/durable/limit-status.ts";
 import type { OpenAccount } from "../../../src/accounts/durable/open-account.ts";
 import { AiError } from "../../../src/core/errors.ts";
@@ -29,15 +31,22 @@ interface Isolate {
 	endContexts(): void;
 }
 
-/** A directory in which every account exists. */
-const EVERY_ACCOUNT = {
-	find: async (account: string) => ({ id: account, recordedAt: 1, place: account }),
-	add: async (account: string) => ({ id: account, recordedAt: 1, place: account }),
-	list: async () => ({ accounts: [] }),
-} as unknown as DirectoryCalls;
+/** A directory in which every account exists. `shard`: the place of all of them. */
+const everyAccount = (shard?: string) =>
+	({
+		find: async (account: string) => ({ id: account, recordedAt: 1, place: shard ?? account }),
+		add: async (account: string) => ({ id: account, recordedAt: 1, place: shard ?? account }),
+		list: async () => ({ accounts: [] }),
+	}) as unknown as DirectoryCalls;
+
+interface IsolateOptions {
+	maxOpen?: number;
+	exact?: boolean;
+	shard?: string;
+}
 
 /** The client in front of the real objects. The test sets the time. */
-function isolate({ maxOpen = Number.POSITIVE_INFINITY, exact = true } = {}): Isolate {
+function isolate({ maxOpen = Number.POSITIVE_INFINITY, exact = true, shard }: IsolateOptions = {}): Isolate {
 	let now = 1_000_000;
 	let timers: { at: number; fire(): void }[] = [];
 	const running = new Set<Promise<unknown>>();
@@ -85,6 +94,13 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY, exact = true } = {}): Iso
 					const entry = recorded[method]?.(parameters as never);
 					return entry ? faulty(...entry, call) : call();
 				},
+				callAll(batch: readonly AccountCall[], known?: Revision) {
+					for (const { method, parameters } of batch) {
+						const entry = recorded[method]?.(parameters as never);
+						if (entry) calls.push(entry);
+					}
+					return stub.callAll(batch, known);
+				},
 			};
 		},
 	} as unknown as DurableObjectNamespace<Account>;
@@ -93,7 +109,7 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY, exact = true } = {}): Iso
 		accounts: createLedgers({
 			namespace,
 			exact,
-			directory: new DirectoryCache({ directory: () => EVERY_ACCOUNT, now: () => now }),
+			directory: new DirectoryCache({ directory: () => everyAccount(shard), now: () => now }),
 			openObjects: new OpenObjects({ max: maxOpen, now: () => now }),
 			now: () => now,
 			wait,
@@ -335,6 +351,89 @@ describe("leases", () => {
 			accounts.of(account).settle(settlement(request.ticket, { microNeurons: 5 }));
 			await pass(250);
 			expect(await settledOf(account)).toEqual({ requests: 3, microNeurons: 7, open: 0 });
+		});
+	});
+
+	describe("of one of 50 accounts of a shard", () => {
+		const OPERATOR = { kind: "operator" } as const;
+		/** A batch follows after 2 seconds, and a lease is valid for 4. */
+		const inUse = async () => {
+			const shard = `shard/${crypto.randomUUID()}`;
+			const { accounts, calls, endContexts, pass } = isolate({ exact: false, shard });
+			const calledDirectly = (account: string) => callsOf(env.ACCOUNT.getByName(shard), account);
+			const others = Array.from({ length: 49 }, newAccount);
+			const askAnother = () => accounts.of(others.at(-1) ?? "").admit(admission({ holdMs: 60_000 }));
+			for (const other of others) await accounts.of(other).admit(admission());
+			const account = newAccount();
+			const ledger = accounts.of(account);
+			const credential = await tokenOf(account, {}, {}, calledDirectly(account));
+			const admit = async (): Promise<"lease" | "object"> => {
+				const request = admission({ credential, cost: fixedCost(1) });
+				const leased = ledger.admitFromLease(request);
+				if (!leased) await ledger.admit(request);
+				ledger.settle(settlement(request.ticket, { microNeurons: 1 }));
+				return leased ? "lease" : "object";
+			};
+			// The first lease is for two requests, the next one for more.
+			expect([await admit(), await admit(), await admit()]).toEqual(["object", "lease", "lease"]);
+			// The first answer named the account as changed, because its token is new.
+			await pass(1);
+			expect(await admit()).toBe("object");
+			const named = (method: string) => calls.filter(([name]) => name === method).length;
+			return { account, admit, askAnother, calledDirectly, endContexts, named, pass, shard };
+		};
+		const tokenIn = async (calls: AccountCalls) => {
+			const all = { kind: "list", page: 1, perPage: 1, direction: "asc", includeExpired: true } as const;
+			const listed = await calls.tokens({ ...all, maker: OPERATOR });
+			const token = listed.ok && listed.tokens[0];
+			if (!token) throw new Error("no token");
+			return token;
+		};
+
+		it("are used without a check for a second after any call of the shard", async () => {
+			const { admit, askAnother, named, pass } = await inUse();
+			await pass(900);
+			await askAnother();
+			await pass(900);
+			expect([await admit(), named("check")]).toEqual(["lease", 0]);
+		});
+
+		it("are checked if no account of the shard was called for a second", async () => {
+			const { admit, endContexts, named, pass } = await inUse();
+			// So that no batch calls the shard.
+			endContexts();
+			await pass(1_000);
+			expect([await admit(), named("check")]).toEqual(["object", 1]);
+			expect([await admit(), named("check")]).toEqual(["lease", 1]);
+		});
+
+		it.each(["is deleted", "has other limits", "is rolled"])(
+			"are checked if an answer to another account names theirs, because the token %s",
+			async (change) => {
+				const { account, admit, askAnother, calledDirectly, named, pass } = await inUse();
+				const calls = calledDirectly(account);
+				const { id, ...fields } = await tokenIn(calls);
+				const by = { maker: OPERATOR, id };
+				const limits = { requestsPerMinute: 9 };
+				if (change === "is deleted") await calls.tokens({ kind: "delete", ...by });
+				else if (change === "is rolled") await calls.tokens({ kind: "roll", ...by, hash: "0".repeat(64) });
+				else await calls.tokens({ kind: "update", ...by, fields: { ...fields, limits } });
+				await pass(900);
+				await askAnother();
+				await pass(900);
+				if (change === "has other limits") expect(await admit()).toBe("object");
+				else await expect(admit()).rejects.toMatchObject({ key: "authentication" });
+				expect(named("check")).toBe(1);
+			},
+		);
+
+		it("are checked after a restart of the shard", async () => {
+			const { admit, askAnother, named, pass, shard } = await inUse();
+			await evictDurableObject(env.ACCOUNT.getByName(shard));
+			await pass(900);
+			await askAnother();
+			await pass(900);
+			expect([await admit(), named("check")]).toEqual(["object", 1]);
 		});
 	});
 

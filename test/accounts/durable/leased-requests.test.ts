@@ -147,6 +147,14 @@ describe("a lease", () => {
 			expect(grant(bench).ms).toBe(300);
 		}));
 
+	it("ends with its token", () =>
+		withLedger((bench) => {
+			const like = renewal("lease-1", 1, { rates: [], budgets: [] });
+			const long = { ...like, lease: { ...like.lease, ms: 5_000 } };
+			const token = { id: "t", limits: {}, expiresOn: bench.time + 3_000 };
+			expect(bench.ledger.grantLease(long, token)?.ms).toBe(3_000);
+		}));
+
 	it("keeps other requests out of its share", () =>
 		withLedger(({ ledger }) => {
 			ledger.grantLease(renewal("lease-1", 8));

@@ -95,7 +95,7 @@ describe("the accounts of an object", () => {
 
 	it("stay in the tables when more are used than an object has in memory", async () => {
 		const shard = newShard();
-		const accounts = Array.from({ length: 2_100 }, (_, i) => `account-${i}`);
+		const accounts = Array.from({ length: 8_100 }, (_, i) => `account-${i}`);
 		const { answers } = await shard.callAll(
 			accounts.map((account) => ({
 				account,
@@ -106,7 +106,7 @@ describe("the accounts of an object", () => {
 		expect(answers).toEqual(accounts.map(() => ({ value: { ok: true } })));
 		const open = (account: string) =>
 			callsOf(shard, account).limitStatus({ credential: OPERATOR, rates: [], budgets: [] });
-		for (const account of ["account-0", "account-2099"])
+		for (const account of ["account-0", "account-8099"])
 			expect(await open(account)).toMatchObject({ open: 1 });
 	});
 });
