@@ -1,9 +1,9 @@
 /** The built Worker in plain workerd. It can be killed and restarted with its state, and its API can be read. */
 import { createWriteStream, mkdirSync, readFileSync } from "node:fs";
 import { Agent } from "node:http";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { build } from "esbuild";
-import { modulesIn } from "../../miniflare/modules.ts";
+import { isWasm, modulesIn } from "../../miniflare/modules.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { runtimeSettings } from "../../scripts/settings.ts";
 import { type Served, serve, singleModule, type WorkerSpec } from "../../scripts/workerd.ts";
@@ -293,9 +293,11 @@ export async function wrapped(main: string, folder: string, wrapper: string): Pr
 				name: "built worker",
 				setup({ onResolve }) {
 					onResolve({ filter: /src\/index\.ts$/ }, () => ({ path: main }));
+					// WebAssembly is a module of its own, with the same name.
+					onResolve({ filter: /\.wasm$/ }, ({ path }) => ({ path, external: true }));
 				},
 			},
 		],
 	});
-	return singleModule(outfile);
+	return [...singleModule(outfile), ...modulesIn(dirname(main)).filter(({ name }) => isWasm(name))];
 }
