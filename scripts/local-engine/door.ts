@@ -72,7 +72,9 @@ export async function openDoor(engine: Engine, key: string): Promise<Door> {
 				error: { message: "The local engine has no such address", code: "not_found" },
 			});
 		const leaving = new AbortController();
-		answer.once("close", () => leaving.abort());
+		answer.once("close", () => {
+			if (!answer.writableFinished) leaving.abort();
+		});
 		const model = decodeURIComponent(name);
 		await pass(
 			{ incoming, answer, path, agent, target: await engine.prepare(model, path, leaving.signal) },
@@ -121,10 +123,14 @@ function pass(
 	});
 	const passReply = (reply: IncomingMessage): void => {
 		for (const name of CONNECTION_HEADERS) delete reply.headers[name];
-		answer.writeHead(reply.statusCode ?? 502, reply.headers);
-		reply.pipe(answer);
 		reply.once("error", () => answer.destroy());
 		reply.once("aborted", () => answer.destroy());
+		const status = reply.statusCode ?? 502;
+		if (isUnmeasuredJson(reply)) sendWhole(reply, answer, status);
+		else {
+			answer.writeHead(status, reply.headers);
+			reply.pipe(answer);
+		}
 	};
 	return new Promise((resolve, reject) => {
 		answer.once("close", () => {
@@ -141,6 +147,21 @@ function pass(
 			);
 		});
 		incoming.pipe(call);
+	});
+}
+
+/** llama-server sends JSON in pieces without a length. Nobody can read it before its end. */
+const isUnmeasuredJson = ({ headers }: IncomingMessage): boolean =>
+	headers["content-length"] === undefined && /^application\/json\b/.test(headers["content-type"] ?? "");
+
+/** In one piece: each piece would wake three processes. */
+function sendWhole(reply: IncomingMessage, answer: ServerResponse, status: number): void {
+	const pieces: Buffer[] = [];
+	reply.on("data", (piece: Buffer) => pieces.push(piece));
+	reply.once("end", () => {
+		const body = Buffer.concat(pieces);
+		answer.writeHead(status, { ...reply.headers, "content-length": body.length });
+		answer.end(body);
 	});
 }
 

@@ -108,6 +108,8 @@ const SECTIONS = new Map(WEIGHTS.flatMap((row) => sectionsOf(row).map((section) 
 function engineOf(engines: Engines): Engine {
 	const { library, router, sidecar } = engines;
 	const commands = new Commands(engines);
+	// Read once: the system states the memory in files.
+	const memory = { models: memoryForModels(), sidecar: memoryForSidecar() };
 	return {
 		async prepare(model, path, signal) {
 			const weights = SECTIONS.get(model);
@@ -116,7 +118,7 @@ function engineOf(engines: Engines): Engine {
 			if (!isOnnx(weights) && TASK_ROUTE.test(path))
 				throw new LocalProblem("task_unsupported", `${weights.name} has no route ${path}`);
 			const { size } = await library.require(weights, signal);
-			checkMemory(weights.name, size, isOnnx(weights) ? memoryForSidecar() : memoryForModels());
+			checkMemory(weights.name, size, isOnnx(weights) ? memory.sidecar : memory.models);
 			return isOnnx(weights) ? sidecar.ready() : { url: await router.ready(), key: router.key };
 		},
 		async loadFailure(model) {
