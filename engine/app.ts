@@ -7,7 +7,7 @@ import { type Context, Hono } from "hono";
 import { EngineFailure } from "./failure.ts";
 import { bytesOf, choiceOf, flagOf, numberOf, readBody, textOf, textsOf } from "./fields.ts";
 import type { Metrics } from "./metrics.ts";
-import { type EngineModel, type EngineTask, type Item, type Result, TASKS } from "./model.ts";
+import { type EngineModel, type EngineTask, type Item, type Result, SOUND_FORMATS, TASKS } from "./model.ts";
 import type { ModelPool } from "./pool.ts";
 import { samplesOf } from "./sound.ts";
 
@@ -26,6 +26,10 @@ interface Form {
 	answer(results: Result[], body: Body, model: string): unknown;
 }
 
+/** About ten minutes. */
+const MAX_SPOKEN_CHARACTERS = 10_000;
+/** Those of MP3. */
+const SAMPLE_RATES = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000] as const;
 const POOLINGS = ["mean", "cls"] as const;
 
 const rounded = (vector: Float32Array | undefined): number[] => Array.from(vector ?? []);
@@ -145,6 +149,31 @@ const FORMS: Readonly<Record<string, Form>> = {
 		],
 		answer: ([{ objects, width, height } = {}]) => ({ objects, width, height }),
 	},
+	"/v1/audio/speech": {
+		task: "text-to-speech",
+		items(body) {
+			const { speed = 1 } = body;
+			if (speed !== 1) throw new EngineFailure("invalid_input", "speed: the model has one speed, 1");
+			const text = textOf(body, "input");
+			if (text.length > MAX_SPOKEN_CHARACTERS)
+				throw new EngineFailure(
+					"invalid_input",
+					`input: expected at most ${MAX_SPOKEN_CHARACTERS} characters`,
+				);
+			return [
+				{
+					text,
+					format: choiceOf(body, "response_format", SOUND_FORMATS) ?? "mp3",
+					...optional("language", textOf(body, "language", { required: false })),
+					...optional("sampleRate", choiceOf(body, "sample_rate", SAMPLE_RATES)),
+				},
+			];
+		},
+		answer([{ bytes = new Uint8Array() } = {}], { response_format = "mp3" }) {
+			const type = response_format === "mp3" ? "mpeg" : String(response_format);
+			return new Response(Uint8Array.from(bytes), { headers: { "content-type": `audio/${type}` } });
+		},
+	},
 	"/v1/audio/transcriptions": transcription(false),
 	"/v1/audio/translations": transcription(true),
 };
@@ -199,7 +228,8 @@ async function answerForm(c: Context, { task, items, answer }: Form, pool: Model
 	const body = await readBody(c.req.raw);
 	const name = textOf(body, "model", { required: false });
 	const { model, results } = await pool.run(name, task, await items(body), c.req.raw.signal);
-	return c.json(answer(results, body, model) as object);
+	const answered = answer(results, body, model);
+	return answered instanceof Response ? answered : c.json(answered as object);
 }
 
 /** The body is that of the process that has started this one. */

@@ -16,6 +16,9 @@ const STATUS = {
 	cancelled: 499,
 } as const;
 
+/** A refusal of one item: the caller must change it. */
+export class ItemRefusal extends Error {}
+
 export type FailureCode = keyof typeof STATUS;
 
 export class EngineFailure extends Error {

@@ -63,7 +63,7 @@ export function flagOf(body: Body, name: string): boolean | undefined {
 	throw refuse(`${name}: expected true or false`);
 }
 
-export function choiceOf<Choice extends string>(
+export function choiceOf<Choice extends string | number>(
 	body: Body,
 	name: string,
 	choices: readonly Choice[],

@@ -9,6 +9,7 @@ export const TASKS = [
 	"translation",
 	"summarization",
 	"speech-recognition",
+	"text-to-speech",
 ] as const;
 export type EngineTask = (typeof TASKS)[number];
 
@@ -24,6 +25,8 @@ export interface EngineModel {
 	memory: number;
 	/** How vectors of tokens become one, if the request does not say. Default: `mean`. */
 	pooling?: "mean" | "cls";
+	/** The only language that it speaks. */
+	language?: string;
 }
 
 /** One text, image or recording. Fields by task. */
@@ -44,12 +47,18 @@ export interface Item {
 	samples?: Float32Array;
 	/** Speech and translation. */
 	language?: string;
+	/** Text to speech: the file, and its samples a second. Default: those of the model. */
+	format?: SoundFormat;
+	sampleRate?: number;
 	target?: string;
 	/** Speech: writes English. */
 	translates?: boolean;
 	/** Generated tokens. */
 	maxTokens?: number;
 }
+
+export const SOUND_FORMATS = ["mp3", "wav", "pcm"] as const;
+export type SoundFormat = (typeof SOUND_FORMATS)[number];
 
 export interface Label {
 	label: string;
@@ -77,6 +86,8 @@ export interface Result {
 	height?: number;
 	text?: string;
 	segments?: Segment[];
+	/** A sound file. */
+	bytes?: Uint8Array;
 	inputTokens?: number;
 	outputTokens?: number;
 	/** The item is refused, with this sentence. The others of its batch are answered. */

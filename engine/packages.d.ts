@@ -13,6 +13,16 @@ declare module "@hono/node-server" {
 	): Server;
 }
 
+declare module "wasm-media-encoders" {
+	interface Mp3Encoder {
+		configure(options: { sampleRate: number; channels: 1; bitrate: number }): void;
+		/** The result is overwritten by the next call. */
+		encode(channels: Float32Array[]): Uint8Array;
+		finalize(): Uint8Array;
+	}
+	export function createMp3Encoder(): Promise<Mp3Encoder>;
+}
+
 declare module "@huggingface/transformers" {
 	export interface Tensor {
 		data: ArrayLike<number | bigint>;
@@ -30,7 +40,12 @@ declare module "@huggingface/transformers" {
 		(input: unknown, options?: Record<string, unknown>): Promise<unknown>;
 		tokenizer: Tokenizer;
 		model: ((inputs: Tensors) => Promise<Tensors>) & {
-			config: { id2label?: Record<string, string>; problem_type?: string; max_position_embeddings?: number };
+			config: {
+				id2label?: Record<string, string>;
+				problem_type?: string;
+				max_position_embeddings?: number;
+				sampling_rate?: number;
+			};
 			generation_config?: { is_multilingual?: boolean };
 		};
 	}

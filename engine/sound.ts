@@ -68,7 +68,7 @@ function readSamples(view: DataView, { format, channels, rate, bits }: WavFormat
 			sum += read(view, (frame * channels + channel) * width);
 		mono[frame] = sum / channels;
 	}
-	return resampled(mono, rate);
+	return resampled(mono, rate, SAMPLE_RATE);
 }
 
 type Reader = (view: DataView, at: number) => number;
@@ -91,21 +91,22 @@ function readerOf(format: number, bits: number): Reader | undefined {
 }
 
 /** Each new sample is the mean of the old ones that it covers, or lies between two of them. */
-function resampled(samples: Float32Array, rate: number): Float32Array {
-	if (rate === SAMPLE_RATE) return samples;
-	const step = rate / SAMPLE_RATE;
+export function resampled(samples: Float32Array, from: number, to: number): Float32Array {
+	if (from === to) return samples;
+	const step = from / to;
 	const length = Math.floor(samples.length / step);
 	return Float32Array.from({ length }, (_, index) => {
-		const from = index * step;
+		const start = index * step;
 		if (step <= 1) {
-			const left = Math.floor(from);
-			const share = from - left;
+			const left = Math.floor(start);
+			const share = start - left;
 			return (samples[left] ?? 0) * (1 - share) + (samples[left + 1] ?? samples[left] ?? 0) * share;
 		}
-		const end = Math.min(Math.max(Math.floor(from + step), Math.floor(from) + 1), samples.length);
+		const first = Math.floor(start);
+		const end = Math.min(Math.max(Math.floor(start + step), first + 1), samples.length);
 		let sum = 0;
-		for (let at = Math.floor(from); at < end; at++) sum += samples[at] ?? 0;
-		return sum / (end - Math.floor(from));
+		for (let at = first; at < end; at++) sum += samples[at] ?? 0;
+		return sum / (end - first);
 	});
 }
 

@@ -8,8 +8,10 @@ import {
 	RawImage,
 	type Tensors,
 } from "@huggingface/transformers";
+import { ItemRefusal } from "./failure.ts";
 import type { DetectedBox, EngineModel, EngineTask, Item, Label, Result } from "./model.ts";
 import { meanOf, rowOf, sigmoid, softmax, toUnitLength } from "./numbers.ts";
+import { speak } from "./speech.ts";
 
 /** Names of the library. */
 const PIPELINES: Readonly<Record<EngineTask, string>> = {
@@ -21,6 +23,7 @@ const PIPELINES: Readonly<Record<EngineTask, string>> = {
 	translation: "translation",
 	summarization: "summarization",
 	"speech-recognition": "automatic-speech-recognition",
+	"text-to-speech": "text-to-speech",
 };
 
 /** Of a classification of an image. */
@@ -29,9 +32,6 @@ const THRESHOLD = 0.5;
 const SAMPLE_RATE = 16_000;
 /** Longer recordings are divided into overlapping parts of this length, which is that of Whisper's input. */
 const PART_SECONDS = 30;
-
-/** A refusal of one item: the caller must change it. */
-export class ItemRefusal extends Error {}
 
 export interface RunContext {
 	/** Called for each generated token. */
@@ -62,7 +62,7 @@ export async function loadModel(
 	return { run: (items, context) => run({ loaded, model, context }, items) };
 }
 
-interface Run {
+export interface Run {
 	loaded: Pipeline;
 	model: EngineModel;
 	context: RunContext;
@@ -275,4 +275,5 @@ const RUNNERS: Readonly<Record<EngineTask, Runner>> = {
 	translation: translate,
 	summarization: summarize,
 	"speech-recognition": transcribe,
+	"text-to-speech": each(speak),
 };

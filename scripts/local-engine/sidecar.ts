@@ -142,6 +142,7 @@ export class Sidecar {
 	async #sendModels(server: ManagedServer): Promise<void> {
 		const models = this.#present.map(({ weights, size, path }) => ({
 			...{ name: weights.name, task: weights.use, dtype: weights.dtype ?? "fp32", memory: memoryOf(size) },
+			...(weights.language !== undefined && { language: weights.language }),
 			folder: dirname(path("config.json")),
 		}));
 		const response = await server.fetch("/models", { method: "PUT", body: { models } });

@@ -34,6 +34,7 @@ const ONNX_USES = [
 	"translation",
 	"summarization",
 	"speech-recognition",
+	"text-to-speech",
 ] as const satisfies readonly EngineTask[];
 
 const WeightFile = z.strictObject({
@@ -60,6 +61,8 @@ const Weights = z.strictObject({
 	use: z.enum(["chat", "embeddings", "reranking", ...ONNX_USES]),
 	/** Which files of `onnx/` these are. */
 	dtype: z.enum(["fp32", "fp16", "q8", "q4"]).optional(),
+	/** The only language that it speaks. */
+	language: z.string().optional(),
 	/** How vectors of tokens become one. The first one is the default. */
 	pooling: z.array(z.enum(["mean", "cls", "last"])).optional(),
 	/** Tokens. llama-server is started with it. */

@@ -11,6 +11,7 @@ import { generateText } from "../openai/chat.ts";
 import { decide } from "../openai/decision.ts";
 import { moderate } from "../openai/moderation.ts";
 import { describeImage } from "../openai/prompted-images.ts";
+import { speak } from "../openai/speech.ts";
 import { transcribe } from "../openai/transcription.ts";
 import { addressOf } from "./address.ts";
 import { embedTexts } from "./embeddings.ts";
@@ -24,6 +25,7 @@ const onModelRoutes = defineBackend(
 		"text-embeddings": embedTexts,
 		reranking: rerank,
 		"speech-recognition": transcribe,
+		"text-to-speech": speak,
 		translation: translate,
 		summarization: summarize,
 		"text-classification": classifyText,

@@ -28,6 +28,7 @@ import {
 	labelScoresOf,
 	sentimentModel,
 } from "./tiny-models.ts";
+import { voiceModel } from "./tiny-voice.ts";
 
 const SCRIPTED = resolve("test/node/local-engine/llama-server.mjs");
 const NOW = Date.parse("2026-11-27T00:00:00Z");
@@ -435,6 +436,7 @@ describe("ganglion --engine local", () => {
 describe.skipIf(!program)("ganglion dev --engine local with ONNX models", () => {
 	const SST = "@cf/huggingface/distilbert-sst-2-int8";
 	const WHISPER = "@cf/openai/whisper";
+	const MELO = "@cf/myshell-ai/melotts";
 	/** Puts files where a download would. */
 	function placeFiles(name: string, files: Files): void {
 		const weights = findWeights(name, NOW);
@@ -455,6 +457,7 @@ describe.skipIf(!program)("ganglion dev --engine local with ONNX models", () => 
 		placeFiles("@cf/facebook/detr-resnet-50", detectionModel("onnx/model_quantized.onnx"));
 		placeFiles("@cf/meta/m2m100-1.2b", translationModel("_quantized"));
 		placeFiles(WHISPER, speechModel("_quantized"));
+		placeFiles(MELO, voiceModel());
 		const port = await freePort();
 		const args = ["dev", "--engine", "local", "--port", String(port), "--state", join(folder, "state")];
 		const session = runScript(CLI, args, {
@@ -500,6 +503,16 @@ describe.skipIf(!program)("ganglion dev --engine local with ONNX models", () => 
 		expect(translated.headers.get("x-ganglion-model")).toBe("m2m100_418M");
 		const spoken = await run(WHISPER, silence(1));
 		expect(spoken.result).toMatchObject({ text: "hello quiet" });
+		const speech = await run(MELO, { prompt: "a b" });
+		const { audio } = speech.result as { audio: string };
+		// An MP3 file.
+		expect(Buffer.from(audio, "base64").readUInt16BE(0) & 0xfffe).toBe(0xfff2);
+		expect(speech.headers.get("x-ganglion-weights")).toBe("Xenova/mms-tts-eng@abc123; sibling");
+		const french = await run(MELO, { prompt: "a b", lang: "fr" });
+		expect([french.status, JSON.stringify(french.errors)]).toEqual([
+			400,
+			expect.stringContaining("language: the model speaks 'en', not 'fr'"),
+		]);
 		const noImage = await run("@cf/microsoft/resnet-50", new Uint8Array([1, 2, 3]));
 		expect(noImage.status).toBe(400);
 		session.kill("SIGKILL");

@@ -15,6 +15,7 @@ import {
 	rerankerModel,
 	sentimentModel,
 } from "./tiny-models.ts";
+import { samplesOf, VOICE_RATE, voiceModel } from "./tiny-voice.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ganglion-onnx-test-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -44,6 +45,7 @@ describe.skipIf(!program)("the engine of ONNX models", () => {
 				modelAt(folder, "broken", "text-classification", broken),
 				modelAt(folder, "endless", "summarization", endlessModel()),
 				modelAt(folder, "resnet-50", "image-classification", imageModel()),
+				{ ...modelAt(folder, "voice", "text-to-speech", voiceModel()), language: "en" },
 				{ ...modelAt(folder, "large", "summarization", summaryModel()), memory: 1e12 },
 			]);
 		});
@@ -100,6 +102,37 @@ describe.skipIf(!program)("the engine of ONNX models", () => {
 				{ label: "POSITIVE", score: expect.closeTo(positive, 5) },
 				{ label: "NEGATIVE", score: expect.closeTo(negative, 5) },
 			]);
+		});
+
+		it("speaks: a WAV file, samples for OpenAI's pcm, and an MP3 file", async () => {
+			const speech = (body: object) =>
+				engine.postForBytes("/v1/audio/speech", { model: "voice", input: "A b", ...body });
+			const wav = await speech({ response_format: "wav", language: "en-GB" });
+			const expected = samplesOf("a b").map((sample) => sample * 32_767);
+			expect([wav.status, wav.type, wav.bytes.toString("latin1", 0, 4), wav.bytes.readUInt32LE(24)]).toEqual([
+				...[200, "audio/wav", "RIFF", VOICE_RATE],
+			]);
+			const samples = new Int16Array(Uint8Array.from(wav.bytes.subarray(44)).buffer);
+			expect(samples).toHaveLength(expected.length);
+			for (const [at, sample] of samples.entries())
+				expect(Math.abs(sample - (expected[at] ?? 0))).toBeLessThanOrEqual(1);
+			const pcm = await speech({ response_format: "pcm" });
+			expect([pcm.type, pcm.bytes.length / 2]).toEqual([
+				"audio/pcm",
+				(expected.length * 24_000) / VOICE_RATE,
+			]);
+			// Long enough for several parts, which follow each other.
+			const sentence = `${"ab ".repeat(60)}.`;
+			const long = await speech({ input: sentence.repeat(5), response_format: "wav", sample_rate: 16_000 });
+			expect(long.bytes.length).toBeGreaterThan(5 * 2 * samplesOf("ab ".repeat(60)).length * 0.95);
+			const mp3 = await speech({ input: sentence });
+			expect([mp3.status, mp3.type]).toEqual([200, "audio/mpeg"]);
+			// MPEG 2, layer III, 16 kHz, one channel: 64 kilobits a second.
+			expect(mp3.bytes.readUInt16BE(0) & 0xfffe).toBe(0xfff2);
+			expect((mp3.bytes.readUInt8(2) >> 2) & 3).toBe(2);
+			expect(mp3.bytes.readUInt8(3) >> 6).toBe(3);
+			const seconds = samplesOf("ab ".repeat(60)).length / VOICE_RATE;
+			expect((mp3.bytes.length * 8) / 64_000).toBeCloseTo(seconds, 0);
 		});
 
 		it("runs requests that wait together", async () => {
@@ -215,6 +248,34 @@ describe.skipIf(!program)("the engine of ONNX models", () => {
 				{ model: "bge-small-en-v1.5", input: "a", pooling: "max" },
 				400,
 				/^pooling: expected mean or cls$/,
+			],
+			[
+				"a language that the model does not speak",
+				"/v1/audio/speech",
+				{ model: "voice", input: "a", language: "fr" },
+				400,
+				/^language: the model speaks 'en', not 'fr'$/,
+			],
+			[
+				"a text without a sound",
+				"/v1/audio/speech",
+				{ model: "voice", input: "你好" },
+				400,
+				/^input: the model knows no sign of the text$/,
+			],
+			[
+				"a sound file of another kind",
+				"/v1/audio/speech",
+				{ model: "voice", input: "a", response_format: "flac" },
+				400,
+				/^response_format: expected mp3 or wav or pcm$/,
+			],
+			[
+				"another speed",
+				"/v1/audio/speech",
+				{ model: "voice", input: "a", speed: 2 },
+				400,
+				/^speed: the model has one speed, 1$/,
 			],
 			["a list", "/v1/embeddings", [], 400, /^The body must be a JSON object$/],
 			["another address", "/v1/chat/completions", {}, 501, /^The engine has no such address$/],

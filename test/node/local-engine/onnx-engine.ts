@@ -29,6 +29,7 @@ const MEGABYTE = 1_000_000;
 
 export interface OnnxEngine {
 	post(path: string, body: object, signal?: AbortSignal): Promise<{ status: number; json: unknown }>;
+	postForBytes(path: string, body: object): Promise<{ status: number; type: string | null; bytes: Buffer }>;
 	get(path: string): Promise<string>;
 	models(): Promise<{ name: string; state: string; pid?: number; waiting: number }[]>;
 	setModels(models: readonly EngineModel[]): Promise<void>;
@@ -66,6 +67,11 @@ export async function startOnnxEngine({ room = 10, stuckMs = 60_000, turnMs = 10
 		async post(path, body, signal) {
 			const response = await send(path, "POST", body, signal);
 			return { status: response.status, json: await response.json() };
+		},
+		async postForBytes(path, body) {
+			const response = await send(path, "POST", body);
+			const bytes = Buffer.from(await response.arrayBuffer());
+			return { status: response.status, type: response.headers.get("content-type"), bytes };
 		},
 		get: async (path) => (await send(path, "GET")).text(),
 		models: async () => ((await (await send("/models", "GET")).json()) as { data: never[] }).data,
