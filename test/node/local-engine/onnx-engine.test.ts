@@ -1,5 +1,6 @@
 /** The engine of ONNX models, with models of a few numbers whose answers are computed here. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -302,6 +303,95 @@ describe.skipIf(!program)("the engine of ONNX models", () => {
 			for (const { json } of answers) isNear(vectorsOf(json)[0] ?? [], embeddingOf("sun"));
 			expect((await states()).filter((state) => state === "loaded")).toHaveLength(2);
 			expect(await engine.get("/metrics")).toMatch(/evictions_total\{model="first"\} [1-9]/);
+		});
+
+		interface Phase {
+			engine: OnnxEngine;
+			/** A request that runs, if the phase has one. */
+			answer?: Promise<{ status: number; json: unknown }>;
+		}
+		const generate = () =>
+			engine.post("/v1/summarize", { model: "endless", text: "good cat", max_length: 1_500 });
+		const stateOf = async (name: string) => (await engine.models()).find((row) => row.name === name);
+		const reaches = (name: string, state: string) =>
+			expect.poll(async () => (await stateOf(name))?.state, { interval: 5 }).toBe(state);
+		/** The process of a model is in the phase when the function ends. */
+		const PHASES: Readonly<Record<string, () => Promise<Omit<Phase, "engine">>>> = {
+			async load() {
+				const answer = generate();
+				await reaches("endless", "loading");
+				return { answer };
+			},
+			async "first run"() {
+				const answer = generate();
+				await reaches("endless", "loaded");
+				return { answer };
+			},
+			async "later run"() {
+				await engine.post("/v1/summarize", { model: "endless", text: "cat", max_length: 2 });
+				const answer = generate();
+				await expect.poll(async () => (await stateOf("endless"))?.waiting).toBe(1);
+				return { answer };
+			},
+			async idle() {
+				await engine.post("/v1/summarize", { model: "endless", text: "cat", max_length: 2 });
+				return {};
+			},
+		};
+		const start = async () => {
+			engine = await startOnnxEngine({});
+			await engine.setModels([
+				modelAt(folder, "endless", "summarization", endlessModel()),
+				modelAt(folder, "other", "embeddings", embeddingModel()),
+			]);
+			await engine.post("/embed", { inputs: "sun" });
+		};
+		const pids = async () => (await engine.models()).flatMap(({ pid }) => pid ?? []);
+		const isRunning = (pid: number): boolean => existsSync(`/proc/${pid}/exe`);
+
+		it.each(Object.keys(PHASES))(
+			"answers every request if the process of a model is killed: %s",
+			async (phase) => {
+				await start();
+				const { answer } = (await PHASES[phase]?.()) ?? {};
+				const pid = (await stateOf("endless"))?.pid ?? 0;
+				expect(isRunning(pid)).toBe(true);
+				const others = Array.from({ length: 20 }, () => engine.post("/embed", { inputs: "sun" }));
+				process.kill(pid, "SIGKILL");
+				for (const other of await Promise.all(others))
+					isNear((other.json as number[][])[0] ?? [], embeddingOf("sun"));
+				if (answer) expect((await answer).status).toBe(200);
+				const next = await engine.post("/v1/summarize", { model: "endless", text: "cat", max_length: 3 });
+				expect(next).toMatchObject({ status: 200, json: { summary: "chat chat chat" } });
+				expect(isRunning(pid)).toBe(false);
+			},
+		);
+
+		it("unloads a model by command, and loads it again", async () => {
+			await start();
+			const { pid = 0 } = (await stateOf("other")) ?? {};
+			expect((await engine.post("/models/unload", { model: "other" })).status).toBe(200);
+			const next = await engine.post("/embed", { inputs: "sun" });
+			isNear((next.json as number[][])[0] ?? [], embeddingOf("sun"));
+			expect((await stateOf("other"))?.pid).not.toBe(pid);
+		});
+
+		it.each(
+			Object.keys(PHASES).flatMap((phase) => (["SIGTERM", "SIGKILL"] as const).map((name) => [phase, name])),
+		)("leaves no process and no port if the server ends: %s, %s", async (phase, name) => {
+			await start();
+			const { answer } = (await PHASES[phase]?.()) ?? {};
+			const left = answer?.catch(() => {});
+			const children = await pids();
+			expect(children).toHaveLength(2);
+			engine.stop(name as NodeJS.Signals);
+			await expect.poll(() => children.filter(isRunning), { timeout: 5_000 }).toEqual([]);
+			await left;
+			const again = createServer();
+			await new Promise<void>((resolve, reject) => {
+				again.once("error", reject).listen(engine.port, "127.0.0.1", () => resolve());
+			});
+			again.close();
 		});
 
 		it("ends a process that is stuck, and says so", async () => {

@@ -28,12 +28,14 @@ export function writeFiles(folder: string, files: Files): string {
 const MEGABYTE = 1_000_000;
 
 export interface OnnxEngine {
+	pid: number;
+	port: number;
 	post(path: string, body: object, signal?: AbortSignal): Promise<{ status: number; json: unknown }>;
 	postForBytes(path: string, body: object): Promise<{ status: number; type: string | null; bytes: Buffer }>;
 	get(path: string): Promise<string>;
 	models(): Promise<{ name: string; state: string; pid?: number; waiting: number }[]>;
 	setModels(models: readonly EngineModel[]): Promise<void>;
-	stop(): void;
+	stop(signal?: NodeJS.Signals): void;
 }
 
 const KEY = "the-key-of-a-test";
@@ -64,6 +66,7 @@ export async function startOnnxEngine({ room = 10, stuckMs = 60_000, turnMs = 10
 			...(body && { body: JSON.stringify(body) }),
 		});
 	return {
+		...{ pid: child.pid ?? 0, port },
 		async post(path, body, signal) {
 			const response = await send(path, "POST", body, signal);
 			return { status: response.status, json: await response.json() };
@@ -76,6 +79,6 @@ export async function startOnnxEngine({ room = 10, stuckMs = 60_000, turnMs = 10
 		get: async (path) => (await send(path, "GET")).text(),
 		models: async () => ((await (await send("/models", "GET")).json()) as { data: never[] }).data,
 		setModels: async (models) => void (await send("/models", "PUT", { models })),
-		stop: () => void child.kill("SIGTERM"),
+		stop: (signal = "SIGTERM") => void child.kill(signal),
 	};
 }
