@@ -36,7 +36,7 @@ export async function devCommand(flags: DevFlags, defaults: Defaults): Promise<n
 			`  What serves the models\n${settings
 				.linesFor(current)
 				.map((line) => `    ${line}\n`)
-				.join("")}${notesFor(current)}`,
+				.join("")}${models.lines()}${notesFor(current)}`,
 	});
 	await models.stop();
 	return code;

@@ -3,9 +3,10 @@
  * With `--url` or `GANGLION_URL` also the guards and the collectors of the gateways there.
  */
 
+import * as z from "zod";
 import { readVariables } from "../../scripts/config-file.ts";
 import { examine, type Finding } from "../../scripts/engines/doctor.ts";
-import { examineLocalModels } from "../../scripts/local-engine/doctor.ts";
+import { examineLocalModels, RunningModel } from "../../scripts/local-engine/doctor.ts";
 import { examineMachine } from "../../scripts/machine-doctor.ts";
 import { fromEnvironment, orStop, warnings } from "../../scripts/settings.ts";
 import { examineStorage } from "../../scripts/storage-doctor.ts";
@@ -28,7 +29,7 @@ export async function doctorCommand(
 	const gateways = isRemote ? await remoteFindings(new GatewayClient(flags)) : [];
 	const findings = [
 		...engines,
-		...(flags.engine === undefined ? [] : await examineLocalModels(process.env)),
+		...(flags.engine === undefined ? [] : await examineLocalModels(process.env, await runningModels(flags))),
 		...(await examineStorage(config)),
 		...gateways,
 		...(await examineMachine(flags.state)),
@@ -41,6 +42,19 @@ export async function doctorCommand(
 		if (notes) console.log(notes);
 	}
 	return findings.some(({ result }) => result === "failed") ? 1 : 0;
+}
+
+const LocalModels = z.object({ result: z.object({ models: z.array(RunningModel) }) });
+
+/** None: no gateway with models of this machine answers. */
+async function runningModels(flags: ConnectionFlags): Promise<z.output<typeof RunningModel>[]> {
+	try {
+		const { result } = await new GatewayClient(flags).operatorEnvelope("/local-models", LocalModels);
+		return result.models;
+	} catch (error) {
+		if (error instanceof CommandError) return [];
+		throw error;
+	}
 }
 
 /** A deployment that refuses the command, or does not answer, does not stop the other checks. */

@@ -1,4 +1,5 @@
-/** `ganglion doctor --engine local`: whether this machine can run models, and which weights it has. */
+/** `ganglion doctor --engine local`: whether this machine can run models, which weights it has, and what a running gateway does with them. */
+import * as z from "zod";
 import type { Finding } from "../engines/doctor.ts";
 import { findLlamaServer } from "./binary.ts";
 import { LocalProblem } from "./problem.ts";
@@ -7,8 +8,20 @@ import { checkMemory } from "./room.ts";
 import { LOCAL } from "./settings.ts";
 import { allPresent, modelsFolder, type PresentWeights } from "./store.ts";
 
+/** A row of `/client/v4/local-models`. Shares are from 0 to 1. */
+export const RunningModel = z.object({
+	name: z.string(),
+	state: z.string(),
+	load_progress: z.number().optional(),
+	progress: z.object({ done: z.number(), total: z.number() }).optional(),
+	problem: z.string().optional(),
+});
+type RunningModel = z.output<typeof RunningModel>;
+
+/** `running`: the models of a gateway on this machine. Empty: none runs. */
 export async function examineLocalModels(
 	env: Readonly<Record<string, string | undefined>>,
+	running: readonly RunningModel[] = [],
 ): Promise<Finding[]> {
 	const finding = (check: Finding["check"], result: Finding["result"], detail: string): Finding => ({
 		...{ backend: LOCAL, url: "", check, result, detail },
@@ -30,9 +43,25 @@ export async function examineLocalModels(
 				]
 			: present.map((one) => {
 					const problem = memoryProblem(one);
-					return finding("weights", problem ? "warning" : "ok", problem ?? describe(one));
+					const state = running.find(({ name }) => name === one.weights.name);
+					return finding("weights", problem ? "warning" : "ok", problem ?? describe(one) + stateText(state));
 				});
-	return [server, ...weights];
+	const downloads = running.filter(({ state }) => state === "downloading");
+	const problems = running.filter(({ problem }) => problem !== undefined);
+	return [
+		server,
+		...weights,
+		...downloads.map((one) => finding("weights", "ok", `${one.name} is not complete${stateText(one)}`)),
+		...problems.map(({ problem = "" }) => finding("weights", "warning", problem)),
+	];
+}
+
+/** After a name. */
+function stateText(model: RunningModel | undefined): string {
+	if (!model) return "";
+	const { state, load_progress: loaded, progress } = model;
+	const share = progress ? progress.done / Math.max(1, progress.total) : loaded;
+	return `, ${state}${share === undefined ? "" : ` ${Math.floor(share * 100)} %`}`;
 }
 
 const describe = ({ weights, size, manifest }: PresentWeights): string =>

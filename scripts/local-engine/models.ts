@@ -33,15 +33,19 @@ const Change = z.looseObject({
 
 interface Options {
 	get(path: string, signal?: AbortSignal): Promise<Response>;
+	/** A model has another state than before. */
+	changed(model: string, state: ModelState): void;
 }
 
 export class RouterModels {
 	readonly states = new Map<string, ModelState>();
 	readonly #get: Options["get"];
+	readonly #changed: Options["changed"];
 	#following: AbortController | undefined;
 
-	constructor({ get }: Options) {
+	constructor({ get, changed }: Options) {
 		this.#get = get;
+		this.#changed = changed;
 	}
 
 	/** Reads the list once. */
@@ -82,10 +86,13 @@ export class RouterModels {
 		const { model, data } = change;
 		const failed = data.status === "unloaded" && Boolean(data.exit_code);
 		const progress = data.status === "loading" ? data.progress?.value : undefined;
-		this.states.set(model, {
+		const state: ModelState = {
 			value: data.status,
 			...(progress !== undefined && { progress }),
 			...(failed && { failed }),
-		});
+		};
+		const isNew = this.states.get(model)?.value !== state.value;
+		this.states.set(model, state);
+		if (isNew) this.#changed(model, state);
 	}
 }

@@ -31,7 +31,11 @@ export class Router {
 
 	constructor(options: RouterOptions) {
 		this.#options = options;
-		this.#models = new RouterModels({ get: (path, signal) => this.#server.fetch(path, { signal }) });
+		this.#models = new RouterModels({
+			get: (path, signal) => this.#server.fetch(path, { signal }),
+			changed: (model, { value, failed }) =>
+				options.log(`${model} is ${value}${failed ? ", because it failed" : ""}`),
+		});
 		this.#server = new ManagedServer({
 			...{ name: "llama-server", folder: this.#folder, log: options.log },
 			command: (port, key) => this.#command(port, key),

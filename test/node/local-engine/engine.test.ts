@@ -2,10 +2,10 @@
  * The managed llama-server: a scripted one, which obeys the same options and routes, and a real one if LLAMA_SERVER names it, or PATH has it.
  * The real one serves the models of LLAMA_TEST_CHAT and LLAMA_TEST_EMBEDDINGS: two small files, whose answers are judged by their shape.
  */
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { freePort } from "../../../scripts/free-port.ts";
 import { findLlamaServer, installLine } from "../../../scripts/local-engine/binary.ts";
 import { examineLocalModels } from "../../../scripts/local-engine/doctor.ts";
@@ -13,7 +13,7 @@ import { LocalEngine } from "../../../scripts/local-engine/index.ts";
 import { localSettings } from "../../../scripts/local-engine/settings.ts";
 import { presentWeights, writeManifest } from "../../../scripts/local-engine/store.ts";
 import { findWeights, servedModels } from "../../../scripts/local-engine/table.ts";
-import { CLI } from "../cli/run.ts";
+import { CLI, ganglion } from "../cli/run.ts";
 import { runScript } from "../script.ts";
 import { type Hub, startHub } from "./hub.ts";
 import { redImage, silence } from "./media.ts";
@@ -43,6 +43,7 @@ beforeEach(() => {
 	env = { ...(process.env as Record<string, string>), GANGLION_MODELS: folder, LLAMA_SERVER: SCRIPTED };
 });
 afterEach(async () => {
+	vi.unstubAllEnvs();
 	await Promise.all(engines.splice(0).map((engine) => engine.stop()));
 	rmSync(folder, { recursive: true, force: true });
 });
@@ -206,6 +207,23 @@ describe("the local engine", () => {
 			},
 		});
 		expect((await post(engine, BGE, "/v1/embeddings", { input: "a" })).status).toBe(200);
+	});
+
+	it("refuses a model that needs more memory than models have, and serves the others", async () => {
+		vi.stubEnv("GANGLION_MODELS_MEMORY_GB", "0.3");
+		place(LLAMA, "GGUF llama");
+		place(BGE, `GGUF ${"b".repeat(100_000_000)}`);
+		const engine = await start();
+		expect(await post(engine, BGE, "/v1/embeddings", { input: "a" })).toMatchObject({
+			status: 507,
+			json: {
+				error: {
+					code: "no_room",
+					message: `${BGE} needs about 315 MB of memory, and this machine has 300 MB for models: use a smaller model, or set GANGLION_MODELS_MEMORY_GB`,
+				},
+			},
+		});
+		expect((await chat(engine)).status).toBe(200);
 	});
 
 	describe("with a hub", () => {
@@ -380,6 +398,16 @@ describe("ganglion doctor --engine local", () => {
 				`${LLAMA} is here (10 B, hugging-quants/Llama-3.2-1B-Instruct-Q4_K_M-GGUF@abc123)`,
 			],
 		]);
+		const running = [
+			{ name: LLAMA, state: "loading", load_progress: 0.4 },
+			{ name: BGE, state: "downloading", progress: { done: 30, total: 40 } },
+			{ name: "SmolLM2-360M-Instruct", state: "missing", problem: "The disk is full" },
+		];
+		expect((await examineLocalModels(env, running)).slice(1).map(({ detail }) => detail)).toEqual([
+			expect.stringMatching(/^@cf\/meta\/llama-3\.2-1b-instruct is here \(.+\), loading 40 %$/),
+			`${BGE} is not complete, downloading 75 %`,
+			"The disk is full",
+		]);
 		const other = await examineLocalModels({ GANGLION_MODELS: join(folder, "empty"), PATH: "" });
 		expect(other.map(({ check, result }) => [check, result])).toEqual([
 			["llama-server", "failed"],
@@ -424,6 +452,12 @@ describe("ganglion --engine local", () => {
 			});
 			const { result: status } = (await listed.json()) as { result: { models: StatusRow[] } };
 			expect(status.models.find((row) => row.name === LLAMA)?.state).toMatch(/^load(?:ing|ed)$/);
+			const doctor = await ganglion(["doctor", "--engine", "local", "--url", `http://127.0.0.1:${port}`], {
+				env: { ...env, HOME: folder, GANGLION_TOKEN: "an-admin-token-of-a-test-with-32-characters" },
+			});
+			expect(doctor.stdout).toMatch(
+				/✓ local {2}weights: @cf\/meta\/llama-3\.2-1b-instruct is here \(.+\), loaded\n/,
+			);
 			const pid = Number(/of process (\d+)/.exec(result.response)?.[1]);
 			expect(isRunning(pid)).toBe(true);
 			run.kill(name === "dev" ? "SIGKILL" : "SIGTERM");
@@ -563,9 +597,37 @@ describe.skipIf(skips)("a real llama-server", () => {
 		});
 		expect(ranked.json).toMatchObject({ results: [{ index: expect.any(Number) }, {}] });
 		await expect.poll(async () => (await stateOf(engine, LLAMA))?.state).toMatch(/loaded/);
+		expect(lines).toContain(`${LLAMA} is loaded`);
 		const pid = engine.pid ?? 0;
 		process.kill(pid, "SIGKILL");
 		await expect.poll(() => engine.pid).not.toBe(pid);
 		expect((await post(engine, LLAMA, "/v1/chat/completions", { ...HI, max_tokens: 2 })).status).toBe(200);
 	});
+
+	it.each([
+		["of another architecture", (file: Buffer) => replaced(file, "llama", "lamma")],
+		["that ends early", (file: Buffer) => file.subarray(0, file.length / 2)],
+		[
+			"with an impossible length in its head",
+			(file: Buffer) => Buffer.concat([file.subarray(0, 8), Buffer.alloc(16, 0xff)]),
+		],
+	])("names the cure for a file %s, and serves the others", async (_, broken) => {
+		placeReal();
+		const file = join(folder, "broken.gguf");
+		writeFileSync(file, broken(readFileSync(chatFile ?? "")));
+		place(LLAMA, { file });
+		const engine = await start();
+		const answer = await post(engine, LLAMA, "/v1/chat/completions", HI);
+		expect(answer).toMatchObject({
+			status: 500,
+			json: {
+				error: { code: "weights_unreadable", message: expect.stringContaining("ganglion models pull") },
+			},
+		});
+		expect((await post(engine, BGE, "/v1/embeddings", { input: ["a"] })).status).toBe(200);
+	});
 });
+
+/** Every text of this length becomes the other one. */
+const replaced = (file: Buffer, from: string, to: string): Buffer =>
+	Buffer.from(file.toString("latin1").replaceAll(from, to), "latin1");
