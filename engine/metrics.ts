@@ -1,4 +1,9 @@
 /** Counters in Prometheus' text format (https://prometheus.io/docs/instrumenting/exposition_formats). */
+import { monitorEventLoopDelay } from "node:perf_hooks";
+
+/** Milliseconds. Node counts it as a part of each delay. */
+const LOOP_INTERVAL_MS = 10;
+const NANOSECONDS = 1e9;
 
 const HELP: Readonly<Record<string, string>> = {
 	requests_total: "Answered requests",
@@ -14,6 +19,8 @@ const HELP: Readonly<Record<string, string>> = {
 
 export class Metrics {
 	readonly #values = new Map<string, Map<string, number>>();
+	/** Of this process. It starts with the first reading, because it wakes the process. */
+	#loop: ReturnType<typeof monitorEventLoopDelay> | undefined;
 
 	answered(model: string, items: number, milliseconds: number): void {
 		this.#add("requests_total", { model });
@@ -59,12 +66,30 @@ export class Metrics {
 		];
 		const lines = [
 			...counters,
+			...this.#loopDelay(),
 			...gauge("waiting_items", "Items that wait or run", ({ waiting }) => waiting),
 			...gauge("memory_bytes", "Estimated memory of a loaded model", ({ loaded, memory }) =>
 				loaded ? memory : 0,
 			),
 		];
 		return `${lines.join("\n")}\n`;
+	}
+
+	/** Of the server's event loop, since the reading before. */
+	#loopDelay(): string[] {
+		const loop = this.#loop;
+		if (!loop) {
+			this.#loop = monitorEventLoopDelay({ resolution: LOOP_INTERVAL_MS });
+			this.#loop.enable();
+			return [];
+		}
+		const seconds = Math.max(0, loop.percentile(99) / NANOSECONDS - LOOP_INTERVAL_MS / 1_000);
+		loop.reset();
+		return [
+			"# HELP ganglion_engine_loop_delay_seconds How long the server let requests wait, since the reading before",
+			"# TYPE ganglion_engine_loop_delay_seconds gauge",
+			`ganglion_engine_loop_delay_seconds{quantile="0.99"} ${seconds}`,
+		];
 	}
 
 	#add(name: string, labels: Record<string, string>, value = 1): void {

@@ -14,6 +14,8 @@ const CLI = resolve("dist/cli/index.js");
 const REVISION = "0123456789abcdef0123456789abcdef01234567";
 const PATIENCE_MS = 60_000;
 const POLL_MS = 10;
+/** With one for each core, the threads of llama-server wait for each other in a loop, and take the cores that the gateway needs. */
+const THREADS = "1";
 const NEVER_USED = "0".repeat(64);
 
 export const MODELS = [
@@ -58,7 +60,7 @@ export async function startGateway(folder: string, env: Record<string, string> =
 		process.execPath,
 		[CLI, "dev", "--engine", "local", "--port", String(port), "--state", join(folder, "state")],
 		{
-			env: { ...process.env, GANGLION_MODELS: join(folder, "models"), ...env },
+			env: { ...process.env, GANGLION_MODELS: join(folder, "models"), LLAMA_ARG_THREADS: THREADS, ...env },
 			stdio: ["ignore", "pipe", "pipe"],
 		},
 	);
@@ -113,7 +115,7 @@ export function chat(
 	{ model, path, key, agent, tokens = 1, stream = false }: ChatOptions,
 ): Promise<Chat> {
 	const body = JSON.stringify({
-		...{ model, max_tokens: tokens, stream },
+		...{ model, max_tokens: tokens, stream, temperature: 0 },
 		messages: [{ role: "user", content: "hi" }],
 	});
 	const began = performance.now();

@@ -1,4 +1,9 @@
-/** From the start to the first token, and what the gateway adds to a call of llama-server, each in three runs. */
+/**
+ * From the start to the first token, and what the gateway adds to a call of llama-server, each in three runs. llama-server closes each
+ * connection after an answer, so both kinds of call connect to it anew. CPU is counted by `/proc`, because latencies depend on the machine's
+ * other work.
+ */
+import { cpuMicroseconds } from "../bench/process.ts";
 import { quantile } from "../bench/statistics.ts";
 import {
 	addressOf,
@@ -9,6 +14,7 @@ import {
 	MODELS,
 	newFolder,
 	oneConnection,
+	processesOf,
 	remove,
 	routerOf,
 	startGateway,
@@ -36,8 +42,11 @@ export async function pace(file: string, requests = 200): Promise<boolean> {
 		const router = routerOf(folder);
 		if (!router) throw new Error(`no llama-server\n${gateway.output()}`);
 		const engine = addressOf(router);
+		const owned = ownProcesses(folder);
 		const [own, through] = [oneConnection(), oneConnection()];
 		const times: Record<"direct" | "gateway", number[]> = { direct: [], gateway: [] };
+		const cpu = (): number => owned.reduce((sum, pid) => sum + cpuMicroseconds(pid), 0) / 1_000;
+		const before = cpu();
 		// In turns, so that other work of the machine hits both.
 		for (let count = 0; count < requests + WARM_UPS; count++) {
 			const direct = await chat(engine.port, {
@@ -53,10 +62,11 @@ export async function pace(file: string, requests = 200): Promise<boolean> {
 			times.direct.push(direct.ms);
 			times.gateway.push(passed.ms);
 		}
+		const share = (cpu() - before) / (requests + WARM_UPS);
 		const [direct, passed] = [quantile(times.direct, 0.5), quantile(times.gateway, 0.5)];
 		added.push(passed - direct);
 		console.log(
-			`run ${run + 1}: first token after ${Math.round(starts.at(-1) ?? 0)} ms; p50 of llama-server ${direct.toFixed(2)} ms, through the gateway ${passed.toFixed(2)} ms`,
+			`run ${run + 1}: first token after ${Math.round(starts.at(-1) ?? 0)} ms; p50 of llama-server ${direct.toFixed(2)} ms, through the gateway ${passed.toFixed(2)} ms; CPU of the gateway a call ${share.toFixed(2)} ms`,
 		);
 		own.destroy();
 		through.destroy();
@@ -71,3 +81,9 @@ export async function pace(file: string, requests = 200): Promise<boolean> {
 	);
 	return true;
 }
+
+/** Those of the gateway, without llama-server. */
+const ownProcesses = (folder: string): number[] =>
+	processesOf(folder)
+		.filter(({ args }) => !/llama/.test(args[0] ?? ""))
+		.map(({ pid }) => pid);

@@ -147,6 +147,10 @@ describe.skipIf(!program)("the engine of ONNX models", () => {
 			);
 			for (const { json } of answers) isNear(vectorsOf(json)[0] ?? [], embeddingOf("good cat"));
 			expect((await batches()) - before).toBeLessThan(100);
+			// Of the time between two readings.
+			expect(await engine.get("/metrics")).toMatch(
+				/^ganglion_engine_loop_delay_seconds\{quantile="0\.99"\} [\d.e-]+$/m,
+			);
 		});
 
 		it("loses no request when the process of a model is killed", async () => {
