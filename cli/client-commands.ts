@@ -60,6 +60,24 @@ export function clientCommands(ganglion: Command, defaults: Defaults, finish: Fi
 		ganglion.command("batch").description("run files of requests that may wait").helpCommand(false),
 		finish,
 	);
+	connected(ganglion.command("replay"))
+		.description("send requests of a gateway's log to another model, and compare the answers")
+		.argument("[model]", "the other model")
+		.option("--gateway <id>", "the gateway of the log", "default")
+		.option("--judge <model>", "a model that scores the answers from 0 (worse) to 1 (better)")
+		.option("--limit <n>", "logs at most, 1 to 1000 (default: 100)", readCount)
+		.option("--oldest", "the oldest logs, instead of the newest")
+		.option("--search <text>", "a part of the metadata")
+		.option(
+			"--filter <filter>",
+			"such as model=gpt-5, cost>0.01, metadata.value=blue; = != < > ~ (contains); may be repeated",
+			(filter, earlier: string[] = []) => [...earlier, filter],
+		)
+		.option("--id <replay>", "show a replay that exists")
+		.action(async (model: string | undefined, flags) => {
+			const { replayCommand } = await import("./commands/replay.ts");
+			finish(await replayCommand(model, flags));
+		});
 	connected(
 		ganglion
 			.command("vectors")
