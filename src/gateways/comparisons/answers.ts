@@ -12,7 +12,7 @@ export interface Answer {
 	calls: readonly { name: string; input: string }[];
 }
 
-/** Longer texts are not read as JSON. */
+/** Longer texts, and longer inputs of all calls together, are not compared as JSON. */
 const MAX_STRUCTURE_CHARACTERS = 256 * 1024;
 const EVENTS = /^(?:event|data|id|retry|:)[^\n{[]*/;
 const FENCE = "```";
@@ -29,6 +29,8 @@ export function answerIn(body: string): Answer {
 
 /** The JSON value of an answer: that of its text, or its calls of tools. `undefined`: it has none. */
 export function structureOf({ text, calls }: Answer): unknown {
+	const characters = calls.reduce((sum, { input }) => sum + input.length, text.length);
+	if (characters > MAX_STRUCTURE_CHARACTERS) return undefined;
 	if (calls.length > 0)
 		return {
 			tool_calls: calls.map(({ name, input }) => ({ name, arguments: parseJson(input) ?? input })),
@@ -39,7 +41,6 @@ export function structureOf({ text, calls }: Answer): unknown {
 
 /** Numbers and texts alone have no structure. */
 function jsonIn(text: string): unknown {
-	if (text.length > MAX_STRUCTURE_CHARACTERS) return undefined;
 	const value = parseJson(withoutFence(text));
 	return typeof value === "object" && value !== null ? value : undefined;
 }

@@ -1,19 +1,22 @@
 /**
- * An answer beside the answer of a log: of a replay, or of a shadow target. The fields have the names of AI Gateway's API. Texts are cut, so that
- * a comparison has at most about 100 KB.
+ * An answer beside the answer of a log. The fields have the names of AI Gateway's API. All texts are cut, also those that a model repeats without
+ * end, because a comparison is one row, with at most 2 MB of JSON.
  */
 import { type Answer, answerIn, structureOf } from "./answers.ts";
 import { type Difference, differencesOf } from "./differences.ts";
 
 /** Characters of a text that are kept. */
 const MAX_TEXT = 32_768;
+const MAX_CALLS = 16;
+const MAX_NAME = 128;
+const MAX_ARGUMENTS = 2_048;
 
 export interface ComparedAnswer {
 	provider: string;
 	model: string;
 	status: number;
 	text: string;
-	/** The text is not cut. */
+	/** The text is not cut, and all calls are here. */
 	text_complete: boolean;
 	/** Names and arguments (JSON) of the calls of tools. */
 	tool_calls?: { name: string; arguments: string }[];
@@ -74,9 +77,11 @@ export function comparedAnswer(facts: AnswerFacts, { text, calls }: Answer): Com
 	return {
 		...facts,
 		text: cut(text),
-		text_complete: text.length <= MAX_TEXT,
+		text_complete: text.length <= MAX_TEXT && calls.length <= MAX_CALLS,
 		...(calls.length > 0 && {
-			tool_calls: calls.map(({ name, input }) => ({ name: cut(name), arguments: cut(input) })),
+			tool_calls: calls
+				.slice(0, MAX_CALLS)
+				.map(({ name, input }) => ({ name: cut(name, MAX_NAME), arguments: cut(input, MAX_ARGUMENTS) })),
 		}),
 	};
 }
@@ -95,7 +100,7 @@ export function comparisonOf(
 			: undefined;
 	const isSameText =
 		answers.before.text.trim() === answers.after.text.trim() &&
-		answers.before.calls.length === answers.after.calls.length;
+		JSON.stringify(answers.before.calls) === JSON.stringify(answers.after.calls);
 	return {
 		log,
 		before: comparedAnswer(before.facts, answers.before),

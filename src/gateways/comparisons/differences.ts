@@ -13,7 +13,8 @@ export interface Difference {
 
 /** Further ones are left out. */
 const MAX_DIFFERENCES = 100;
-const MAX_VALUE_CHARACTERS = 500;
+const MAX_VALUE_CHARACTERS = 300;
+const MAX_PATH_CHARACTERS = 200;
 const NAME = /^[A-Za-z_][\w]*$/;
 
 /** `isComplete`: there are no further ones. `undefined`: the values are nested too deeply. */
@@ -26,7 +27,7 @@ export function differencesOf(
 		const found = diff(bare({ value: before }), bare({ value: after }), { cyclesFix: false });
 		return {
 			differences: found.slice(0, MAX_DIFFERENCES).map((difference) => ({
-				path: pathOf(difference.path.slice(1)),
+				path: short(pathOf(difference.path.slice(1)), MAX_PATH_CHARACTERS),
 				...valuesOf(difference),
 			})),
 			isComplete: found.length <= MAX_DIFFERENCES,
@@ -62,10 +63,9 @@ function valuesOf(difference: Found): Omit<Difference, "path"> {
 	}
 }
 
-function shown(value: unknown): string {
-	const text = JSON.stringify(value);
-	return text.length <= MAX_VALUE_CHARACTERS ? text : `${text.slice(0, MAX_VALUE_CHARACTERS)}…`;
-}
+const shown = (value: unknown): string => short(JSON.stringify(value), MAX_VALUE_CHARACTERS);
+
+const short = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max)}…`);
 
 const pathOf = (names: readonly (string | number)[]): string =>
 	names.reduce<string>((path, name) => {

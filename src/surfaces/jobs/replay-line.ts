@@ -11,6 +11,7 @@ import {
 	type Comparison,
 	comparedAnswer,
 	comparisonOf,
+	cut,
 	factsOf,
 	type JudgeResult,
 } from "../../gateways/comparisons/comparison.ts";
@@ -182,7 +183,7 @@ async function judged(
 	const id = context.services.uuid();
 	const answered = await answerOf({ ...call, id, endpoint: CHAT, fields }, context);
 	const nothing = { model: judge, tokens_in: null, tokens_out: null, cost: null };
-	if (!answered.ok) return { ...nothing, error: answered.error.description };
+	if (!answered.ok) return { ...nothing, error: cut(answered.error.description, MAX_MESSAGE) };
 	const { tokens_in, tokens_out, cost } = answered.facts;
 	const verdict = verdictIn(answered.text);
 	return {
@@ -199,6 +200,9 @@ function failed(
 		status: error.status,
 	},
 ): Ran {
-	const comparison: Comparison = { ...known, error: { code: error.code, message: error.description } };
+	const comparison: Comparison = {
+		...known,
+		error: { code: error.code, message: cut(error.description, MAX_MESSAGE) },
+	};
 	return { response: Response.json(comparison, { status }), failure };
 }

@@ -12,6 +12,7 @@ import { OPENAI_CHAT, onlyFor } from "../../dialects/route-dialect.ts";
 import type { Comparison } from "../../gateways/comparisons/comparison.ts";
 import { timeOfId } from "../../gateways/logs/log-row.ts";
 import { LogFilters } from "../../gateways/logs/query.ts";
+import { requireGateway } from "../../gateways/run/bound-caller.ts";
 import { choosesModel, GATEWAY_ID } from "../../gateways/run/model-in-gateway.ts";
 import { isProviderModel } from "../../gateways/run/provider-names.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
@@ -197,9 +198,10 @@ async function requireLogs(c: Context, { caller, services }: AppCall) {
 	return logs;
 }
 
+/** Also of a gateway that was deleted: its replays can be deleted, too. */
 async function list(c: Context, call: AppCall): Promise<Response> {
-	await requireLogs(c, call);
 	const gateway = pathParameter(c, "gateway");
+	await requireGateway(call.caller, gateway, call.services);
 	const limit = call.services.jobs.bounds.maxReplays;
 	const { batches } = await listBatches({ api: "replay", limit }, call);
 	return envelope(batches.filter(({ replay }) => replay?.gateway === gateway).map(replayJson));
@@ -207,9 +209,10 @@ async function list(c: Context, call: AppCall): Promise<Response> {
 
 /** Throws 7002. */
 async function find(c: Context, call: AppCall): Promise<BatchRecord> {
-	await requireLogs(c, call);
+	const gateway = pathParameter(c, "gateway");
+	await requireGateway(call.caller, gateway, call.services);
 	const record = await findBatch(pathParameter(c, "replay"), "replay", call);
-	if (record.replay?.gateway !== pathParameter(c, "gateway")) throw new AiError("noSuchBatch");
+	if (record.replay?.gateway !== gateway) throw new AiError("noSuchBatch");
 	return record;
 }
 
@@ -236,7 +239,9 @@ async function remove(c: Context, call: AppCall): Promise<Response> {
 	if (!hasEnded(record))
 		throw new AiError("invalidRequest", "The replay has not ended: cancel it, and wait for its end");
 	// Before the record, so that no results remain without it.
-	await (await requireLogs(c, call)).deleteComparisons(record.id);
+	const { caller, services } = call;
+	const logs = await logsOf({ caller, gateway: pathParameter(c, "gateway") }, services);
+	await logs?.deleteComparisons(record.id);
 	await deleteBatch(record, call);
 	return envelope({ id: record.id });
 }

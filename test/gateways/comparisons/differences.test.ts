@@ -53,7 +53,7 @@ describe("differences by JSON path", () => {
 		const long = Array.from({ length: 150 }, () => "x".repeat(2_000));
 		const found = differencesOf([], long);
 		expect([found?.differences.length, found?.isComplete]).toEqual([100, false]);
-		expect(found?.differences[0]?.after).toHaveLength(501);
+		expect(found?.differences[0]?.after).toHaveLength(301);
 	});
 
 	it("has none of values that are nested without end", () => {
@@ -72,6 +72,24 @@ describe("a comparison", () => {
 		expect(compared(chat("Hello"), chat("hello"))).toMatchObject({ same: false });
 		expect(compared(chat('{"a":1}'), chat("a is 1"))).toMatchObject({ same: false });
 		expect(compared(chat('{"a":1}'), chat("a is 1"))).not.toHaveProperty("differences");
+	});
+
+	it("has at most 2 MB of JSON, whatever the models repeat", () => {
+		const long = "\u0001".repeat(5_000);
+		const hostile = (value: number): string =>
+			JSON.stringify({
+				choices: [
+					{
+						message: {
+							content: JSON.stringify({
+								[long]: Array.from({ length: 500 }, () => `${value}${long.slice(0, 300)}`),
+							}),
+							tool_calls: Array.from({ length: 40 }, () => ({ function: { name: long, arguments: long } })),
+						},
+					},
+				],
+			});
+		expect(JSON.stringify(compared(hostile(1), hostile(2))).length).toBeLessThan(2_000_000);
 	});
 
 	it("cuts long texts, without half of a character", () => {

@@ -343,6 +343,18 @@ describe("the rules of a replay", () => {
 		expect((await gateway.create()).status).toBe(200);
 	});
 
+	it("of a gateway that was deleted can be listed and deleted", async () => {
+		const gateway = await replays(() => chatReply("Hello"));
+		await gateway.createGateway({});
+		await gateway.chat("one");
+		const { result } = await gateway.create();
+		expect((await gateway.call("/main", { method: "DELETE" })).status).toBe(200);
+		await gateway.runAll();
+		expect(await gateway.show(result.id)).toMatchObject({ status: "completed" });
+		expect((await gateway.call<object[]>("/main/replay")).result).toMatchObject([{ id: result.id }]);
+		expect((await gateway.call(`/main/replay/${result.id}`, { method: "DELETE" })).status).toBe(200);
+	});
+
 	it("after a process that was killed the lines run again, and are billed once", async () => {
 		let isKilled = true;
 		const gateway = await replays(async ({ model }) => {
