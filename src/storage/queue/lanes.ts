@@ -1,6 +1,7 @@
 /**
  * Which lane's item runs next. A lane has the items of one account and one kind. Accounts with fewer running items come first, then
  * lanes with fewer, then the lane that has waited the longest. So neither an account nor a kind with many items delays the others.
+ * An eighth of the places is for accounts that run nothing, so that a few accounts with slow items cannot hold all places.
  */
 import type { LaneKey } from "./work-table.ts";
 
@@ -10,6 +11,8 @@ export interface LaneBounds {
 	/** Running items of one account. */
 	accountConcurrency: number;
 }
+
+const FREE_FOR_IDLE_ACCOUNTS = 1 / 8;
 
 interface Lane extends LaneKey {
 	queued: number;
@@ -80,10 +83,11 @@ export class Lanes {
 	/** The lane whose first item may run now. */
 	next({ concurrency, accountConcurrency }: LaneBounds, now: number): LaneKey | undefined {
 		if (this.#total >= concurrency) return undefined;
+		const isReserved = this.#total >= concurrency - Math.floor(concurrency * FREE_FOR_IDLE_ACCOUNTS);
 		let best: Lane | undefined;
 		for (const lane of this.#lanes.values()) {
 			if (lane.queued === 0 || lane.nextAt > now) continue;
-			if (this.#runningOf(lane) >= accountConcurrency) continue;
+			if (this.#runningOf(lane) >= (isReserved ? 1 : accountConcurrency)) continue;
 			if (!best || this.#isBefore(lane, best)) best = lane;
 		}
 		return best;
