@@ -17,13 +17,12 @@ import type {
 } from "../admission.ts";
 import { maxCost } from "../durable/budgets.ts";
 import { LEASE_MS, type Lease, type LeaseRequest } from "../lease.ts";
+import { checksFor, isChecked, type KnownChanges } from "./lease-checks.ts";
 import {
 	classKey,
 	countDemand,
 	hasRoom,
-	isChecked,
 	type JournalPace,
-	type KnownChanges,
 	leaseFor,
 	newClass,
 	type RequestClass,
@@ -105,17 +104,7 @@ export class Journal {
 
 	/** What to check before leases can admit these requests, by the keys of their classes. */
 	leasesToCheck(admissions: readonly Admission[]): Map<string, LeaseCheck> {
-		const now = this.#now();
-		const checks = new Map<string, LeaseCheck>();
-		for (const admission of admissions) {
-			const key = classKey(admission);
-			const requestClass = this.#classes.get(key);
-			if (!requestClass || isChecked(requestClass, now, this.#known)) continue;
-			if (!leaseFor(requestClass, maxCost(admission.cost), now)) continue;
-			const leases = requestClass.leases.map(({ id }) => id);
-			checks.set(key, { credential: admission.credential, leases });
-		}
-		return checks;
+		return checksFor(admissions, this.#classes, this.#now(), this.#known);
 	}
 
 	/** The object's answers to the checks, in their order, to a call at `calledAt`. */

@@ -103,20 +103,5 @@ export const hasRoom = (
 export const leaseFor = ({ leases }: RequestClass, cost: number, now: number): UsableLease | undefined =>
 	leases.find((lease) => hasRoom(lease, cost, now));
 
-/** What is known of the changes of an account. */
-export interface KnownChanges {
-	/** When an answer named the account as changed. Checks that began before may be older than the change. */
-	changedAt: number;
-	/** Until when all changes are known. */
-	confirmedAt(): number;
-}
-
-/** Whether the credential and the limits are known to be those of a second ago. A long lease is used only then. */
-export const isChecked = (
-	{ checkedAt }: RequestClass,
-	now: number,
-	{ changedAt, confirmedAt }: KnownChanges,
-): boolean => now < checkedAt + LEASE_MS || (checkedAt > changedAt && now < confirmedAt() + LEASE_MS);
-
 export const classKey = ({ credential, model }: Pick<Admission, "credential" | "model">): string =>
 	`${credential.kind === "token" ? credential.hash : ""}\n${gatewayKey(credential)}\n${model}`;

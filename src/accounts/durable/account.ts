@@ -10,47 +10,28 @@ import { CancelledTickets } from "./cancelled-tickets.ts";
 import { OpenAccount } from "./open-account.ts";
 import type { AccountRows } from "./row-table.ts";
 
-/** The methods that the Worker calls. */
-const METHODS = [
-	"admit",
-	"admitAll",
-	"journal",
-	"checkLeases",
-	"settle",
-	"verify",
-	"tokens",
-	"aliases",
-	"setAlias",
-	"deleteAlias",
-	"usage",
-	"refusals",
-	"requests",
-	"forgiveLease",
-	"limitStatus",
-	"boundGateway",
-	"setBoundGateway",
-] as const satisfies (keyof OpenAccount)[];
+/** The methods that the Worker calls, and whether the account's leases must be checked after them. */
+const METHODS = {
+	admit: false,
+	admitAll: false,
+	journal: false,
+	checkLeases: false,
+	settle: false,
+	verify: false,
+	tokens: true,
+	aliases: false,
+	setAlias: false,
+	deleteAlias: false,
+	usage: false,
+	refusals: false,
+	requests: false,
+	forgiveLease: false,
+	limitStatus: false,
+	boundGateway: false,
+	setBoundGateway: true,
+} as const satisfies Partial<Record<keyof OpenAccount, boolean>>;
 
-export type AccountMethod = (typeof METHODS)[number];
-
-/** After any other one, the account's leases must be checked again. */
-const CHANGES_NO_LEASE: ReadonlySet<AccountMethod> = new Set<AccountMethod>([
-	"admit",
-	"admitAll",
-	"journal",
-	"checkLeases",
-	"settle",
-	"verify",
-	"aliases",
-	"setAlias",
-	"deleteAlias",
-	"usage",
-	"refusals",
-	"requests",
-	"forgiveLease",
-	"limitStatus",
-	"boundGateway",
-]);
+export type AccountMethod = keyof typeof METHODS;
 
 /** One call for one account, in a call of the object for several. */
 export interface AccountCall {
@@ -81,7 +62,7 @@ const RETRY_MS = 60_000;
 /** An account may stay due: its clock does not go back, and may stand behind the object's. */
 const MIN_WAKE_MS = 1_000;
 
-const isMethod = (name: string): name is AccountMethod => (METHODS as readonly string[]).includes(name);
+const isMethod = (name: string): name is AccountMethod => Object.hasOwn(METHODS, name);
 
 export class Account extends DurableObject {
 	/** Those used last come last. */
@@ -101,7 +82,7 @@ export class Account extends DurableObject {
 	/** Calls one method of one account. */
 	call(account: string, method: AccountMethod, parameters: readonly unknown[]): AccountAnswer {
 		if (!isMethod(method)) throw new TypeError(`An account has no method ${method}`);
-		if (!CHANGES_NO_LEASE.has(method)) this.#changes.record(account);
+		if (METHODS[method]) this.#changes.record(account);
 		const opened = this.#account(account);
 		if (!opened) return { moved: true };
 		const called = opened[method] as (...parameters: readonly unknown[]) => unknown;
