@@ -65,6 +65,8 @@ export interface JobUsage extends AdapterUsage {
 	replays: number;
 	/** Calls that were repeated because their process ended before the result was stored. The operator pays for them. */
 	repeatedLines: number;
+	/** Lines that ended without a result, because their batch was cancelled, was out of time, or failed. */
+	discardedLines: number;
 }
 
 /** The key of the bytes of a file. */

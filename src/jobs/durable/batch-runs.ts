@@ -149,9 +149,11 @@ export class BatchRuns extends RpcTarget {
 		const record = this.#tables.batches.ofRun(run.batch, run.fence);
 		if (!record || hasEnded(record) || record.finalizingAt !== undefined) return record;
 		const { waiting: _, ...rest } = record;
+		const unfinished = record.total - record.succeeded - record.failed;
+		this.#tables.bills.countDiscarded(unfinished);
 		return this.#write({
 			...rest,
-			unfinished: record.total - record.succeeded - record.failed,
+			unfinished,
 			...(record.status === "in_progress" && { status: "finalizing" as const }),
 			finalizingAt: Date.now(),
 			outputFile: files.output,
@@ -195,6 +197,9 @@ export class BatchRuns extends RpcTarget {
 		const record = this.#tables.batches.get(run.batch);
 		if (!record || hasEnded(record)) return;
 		this.#tables.lines.delete(run.batch);
+		// A batch that has finalized its lines has counted them.
+		if (record.finalizingAt === undefined)
+			this.#tables.bills.countDiscarded(record.total - record.succeeded - record.failed);
 		const mistakes = [{ code: "server_error", message }];
 		await this.#end({ ...record, mistakes, status: "failed", endedAt: Date.now() });
 	}

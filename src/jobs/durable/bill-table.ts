@@ -15,13 +15,19 @@ const COUNTS = `CREATE TABLE IF NOT EXISTS line_counts (
 	repeated INTEGER NOT NULL
 );
 INSERT OR IGNORE INTO line_counts VALUES (0, 0, 0)`;
+/** One row, which states of earlier versions do not have. */
+const DISCARDED = `CREATE TABLE IF NOT EXISTS discarded_lines (
+	id INTEGER PRIMARY KEY CHECK (id = 0),
+	discarded INTEGER NOT NULL
+);
+INSERT OR IGNORE INTO discarded_lines VALUES (0, 0)`;
 
 export class BillTable {
 	readonly #sql: SqlStorage;
 
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
-		sql.exec(`${BILLS}; ${BY_BATCH}; ${COUNTS}`);
+		sql.exec(`${BILLS}; ${BY_BATCH}; ${COUNTS}; ${DISCARDED}`);
 	}
 
 	add(batch: string, settlements: readonly Settlement[]): void {
@@ -59,10 +65,16 @@ export class BillTable {
 		);
 	}
 
-	counts(): { finishedLines: number; repeatedLines: number } {
+	/** Lines that end without a run. */
+	countDiscarded(lines: number): void {
+		if (lines > 0) this.#sql.exec("UPDATE discarded_lines SET discarded = discarded + ?", lines);
+	}
+
+	counts(): { finishedLines: number; repeatedLines: number; discardedLines: number } {
 		return this.#sql
-			.exec<{ finishedLines: number; repeatedLines: number }>(
-				"SELECT finished AS finishedLines, repeated AS repeatedLines FROM line_counts",
+			.exec<{ finishedLines: number; repeatedLines: number; discardedLines: number }>(
+				`SELECT finished AS finishedLines, repeated AS repeatedLines, discarded AS discardedLines
+				FROM line_counts, discarded_lines`,
 			)
 			.one();
 	}

@@ -119,6 +119,11 @@ export function storageMetrics({ stored, work, now }: StorageReport): Metric[] {
 			"Runs of lines that were repeated because their process ended. The operator pays for their calls.",
 			ofJobs(({ repeatedLines }) => repeatedLines),
 		),
+		counter(
+			"discarded_lines_total",
+			"Lines of batches that ended without a result: the batch was cancelled, was out of time, or failed.",
+			ofJobs(({ discardedLines }) => discardedLines),
+		),
 		gauge(
 			"vector_indexes",
 			"Vector indexes.",

@@ -20,7 +20,7 @@ describe("a batch", () => {
 				? Response.json(completion("Hello"))
 				: Response.json({ error: { message: "busy" } }, { status: 429 }),
 		);
-		const { create, openai, runOnce, lines } = batches({
+		const { create, openai, runOnce, lines, services } = batches({
 			vars: { ...ENGINE_VARS, JOBS: { concurrency: 1 } },
 			fetch,
 		});
@@ -39,6 +39,9 @@ describe("a batch", () => {
 		expect(await lines(done.error_file_id)).toMatchObject([
 			{ custom_id: "b", response: null, error: { code: "batch_expired" } },
 		]);
+		expect(await services.jobs.usage("local")).toMatchObject({
+			...{ finishedLines: 1, discardedLines: 1, openLines: 0, oldestSeconds: 0 },
+		});
 	});
 
 	it("starts no line outside of its hours", async () => {
