@@ -25,6 +25,7 @@ const Requests = lazyPage(() => import("./pages/requests.tsx"));
 const Tokens = lazyPage(() => import("./pages/tokens.tsx"));
 const Adapters = lazyPage(() => import("./pages/adapters.tsx"));
 const Batches = lazyPage(() => import("./pages/batches.tsx"));
+const Replays = lazyPage(() => import("./pages/replays.tsx"));
 const Search = lazyPage(() => import("./pages/search.tsx"));
 const Vectors = lazyPage(() => import("./pages/vectors.tsx"));
 const Engines = lazyPage(() => import("./pages/engines.tsx"));
@@ -107,6 +108,7 @@ function Console() {
 						<Route path="tokens" element={<Tokens />} />
 						<Route path="adapters" element={<Adapters />} />
 						<Route path="batches" element={<Batches />} />
+						<Route path="replays" element={<Replays />} />
 						<Route path="search" element={<Search />} />
 						<Route path="vectors" element={<Vectors />} />
 						<Route path="engines" element={<Engines />} />

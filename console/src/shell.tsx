@@ -16,6 +16,7 @@ const PAGES = [
 	["/tokens", "Tokens"],
 	["/adapters", "Adapters"],
 	["/batches", "Batches"],
+	["/replays", "Replays"],
 	["/search", "Search"],
 	["/vectors", "Vectors"],
 	["/engines", "Engines"],

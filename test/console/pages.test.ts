@@ -19,6 +19,7 @@ const PAGES: readonly (readonly [title: string, path: string, part: string])[] =
 	["tokens", "/console/tokens", "New token"],
 	["adapters", "/console/adapters", "New adapter"],
 	["batches", "/console/batches", "New batch"],
+	["replays", "/console/replays", "New replay"],
 	["search", "/console/search", "New instance"],
 	["engines", "/console/engines", "Routes"],
 ];

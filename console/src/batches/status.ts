@@ -1,5 +1,11 @@
 /** What a batch does, for people. */
-import type { Batch, BatchStatus } from "../api/types.ts";
+import type { BatchStatus } from "../api/types.ts";
+
+/** Of a batch, or of a replay. */
+interface State {
+	status: BatchStatus;
+	waiting?: object;
+}
 
 const TITLES: Readonly<Record<BatchStatus, string>> = {
 	validating: "checking the file",
@@ -14,12 +20,12 @@ const TITLES: Readonly<Record<BatchStatus, string>> = {
 
 const ENDED: ReadonlySet<BatchStatus> = new Set(["failed", "completed", "expired", "cancelled"]);
 
-export const hasEnded = ({ status }: Batch): boolean => ENDED.has(status);
+export const hasEnded = ({ status }: State): boolean => ENDED.has(status);
 
-export const titleOf = ({ status, waiting }: Batch): string => (waiting ? "waiting" : TITLES[status]);
+export const titleOf = ({ status, waiting }: State): string => (waiting ? "waiting" : TITLES[status]);
 
 /** A variant of a badge. `completed` is no success if lines have failed. */
-export function variantOf({ request_counts: { failed }, status }: Batch) {
+export function variantOf(status: BatchStatus, failed: number) {
 	if (status === "failed") return "error";
 	return status === "completed" && failed === 0 ? "success" : "secondary";
 }

@@ -147,7 +147,12 @@ const COLUMNS: readonly Column<Batch>[] = [
 	{ title: "Id", cell: ({ id }) => <code>…{id.slice(-ID_CHARACTERS)}</code> },
 	{ title: "Endpoint", cell: ({ endpoint }) => endpoint },
 	{ title: "Model", cell: ({ model }) => model ?? "" },
-	{ title: "Status", cell: (batch) => <Badge variant={variantOf(batch)}>{titleOf(batch)}</Badge> },
+	{
+		title: "Status",
+		cell: (batch) => (
+			<Badge variant={variantOf(batch.status, batch.request_counts.failed)}>{titleOf(batch)}</Badge>
+		),
+	},
 	{ title: "Progress", cell: (batch) => <Progress batch={batch} /> },
 	{ title: "Created", cell: ({ created_at }) => instant(new Date(created_at * 1_000).toISOString()) },
 ];

@@ -1,0 +1,117 @@
+import { Input } from "@cloudflare/kumo/components/input";
+import { Switch } from "@cloudflare/kumo/components/switch";
+import { useId, useState } from "react";
+import { useCatalog } from "../models/catalog.ts";
+import { SaveForm } from "../parts/save-form.tsx";
+import { useSession } from "../session/session.ts";
+import type { Replay } from "./records.ts";
+
+interface Props {
+	/** The path of the gateway's replays. */
+	path: string;
+	onCreated(): void;
+	onCancel(): void;
+}
+
+const TASK = "Text Generation";
+const DEFAULT_LOGS = 100;
+const MAX_LOGS = 1_000;
+
+/** Chooses logs by their filters, and the model that answers them. */
+export function ReplayForm({ path, onCreated, onCancel }: Props) {
+	const { api } = useSession();
+	const catalog = useCatalog();
+	const list = useId();
+	const [model, setModel] = useState("");
+	const [judge, setJudge] = useState("");
+	const [logged, setLogged] = useState("");
+	const [since, setSince] = useState("");
+	const [metadata, setMetadata] = useState("");
+	const [limit, setLimit] = useState(String(DEFAULT_LOGS));
+	const [onlySuccess, setOnlySuccess] = useState(true);
+	const names = (catalog.value ?? []).filter(({ task }) => task.name === TASK).map(({ name }) => name);
+
+	async function send(): Promise<void> {
+		const filters = [
+			...(onlySuccess ? [{ key: "success", operator: "eq", value: [true] }] : []),
+			...(logged.trim() === "" ? [] : [{ key: "model", operator: "eq", value: [logged.trim()] }]),
+			...(since === ""
+				? []
+				: [{ key: "created_at", operator: "gt", value: [new Date(since).toISOString()] }]),
+		];
+		await api.send<Replay>("POST", path, {
+			...{ model: model.trim(), filters, limit: Number(limit) },
+			...(judge.trim() !== "" && { judge: judge.trim() }),
+			...(metadata.trim() !== "" && { search: metadata.trim() }),
+		});
+		onCreated();
+	}
+
+	return (
+		<SaveForm
+			title="New replay"
+			button="Create"
+			isReady={model.trim() !== ""}
+			status="The logs are being chosen …"
+			onSend={send}
+			onCancel={onCancel}
+		>
+			<div className="filters">
+				<Input
+					label="New model"
+					placeholder="@cf/…"
+					required
+					autoComplete="off"
+					list={list}
+					value={model}
+					onChange={(event) => setModel(event.target.value)}
+				/>
+				<Input
+					label="Judge"
+					placeholder="None"
+					autoComplete="off"
+					list={list}
+					value={judge}
+					onChange={(event) => setJudge(event.target.value)}
+				/>
+				<datalist id={list}>
+					{names.map((name) => (
+						<option key={name} value={name} />
+					))}
+				</datalist>
+			</div>
+			<fieldset className="filters" aria-label="Logs">
+				<Input
+					label="Model of the logs"
+					placeholder="Any"
+					autoComplete="off"
+					list={list}
+					value={logged}
+					onChange={(event) => setLogged(event.target.value)}
+				/>
+				<Input
+					label="Since (UTC)"
+					type="date"
+					value={since}
+					onChange={(event) => setSince(event.target.value)}
+				/>
+				<Input
+					label="Metadata"
+					placeholder="A part of it"
+					value={metadata}
+					onChange={(event) => setMetadata(event.target.value)}
+				/>
+				<Input
+					label="Logs at most"
+					type="number"
+					required
+					min={1}
+					max={MAX_LOGS}
+					value={limit}
+					onChange={(event) => setLimit(event.target.value)}
+				/>
+				<Switch label="Only successful" checked={onlySuccess} onCheckedChange={setOnlySuccess} />
+			</fieldset>
+		</SaveForm>
+	);
+}
