@@ -10,6 +10,8 @@ const MAX_PAYLOAD_BYTES = 8 * 1024;
 const MAX_WORK_KEY_CHARACTERS = 256;
 /** Items of one call. */
 const ADDED_AT_ONCE = 1_000;
+/** Items of a full queue end at any time. */
+const FULL_SECONDS = 60;
 const DEFAULT_PAGE = 100;
 const MAX_PAGE = 1_000;
 
@@ -31,7 +33,7 @@ export class QueueClient implements Queue {
 		if (all.length === 0) return 0;
 		requireDiskSpace("items of work");
 		const result = await this.#call((stub) => stub.enqueue(all));
-		if (!result.ok) throw new AiError(result.failure, result.description);
+		if (!result.ok) throw new AiError(result.failure, result.description, { retryAfter: FULL_SECONDS });
 		return result.added;
 	}
 

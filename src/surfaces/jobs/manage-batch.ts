@@ -25,6 +25,9 @@ export type BatchCall = Pick<AppCall, "caller" | "services">;
 /** As in OpenAI's and Anthropic's APIs. */
 export const WINDOW_MS = 24 * 60 * 60_000;
 
+/** Of the refusal of a batch while too many are open. */
+const FULL_SECONDS = 60;
+
 /** A credential is no part of a stored request. */
 const KEPT_HEADER = /^(?:cf-aig-(?!authorization)|x-ganglion-(?!priority)|anthropic-beta$)/;
 
@@ -49,6 +52,7 @@ export async function createBatch(
 			record.api === "replay"
 				? `The account has at most ${bounds.maxReplays} replays (JOBS.max_replays), and ${bounds.maxBatches} batches that have not ended: delete or cancel some`
 				: `The account has at most ${bounds.maxBatches} batches that have not ended: wait, or cancel some`,
+			{ retryAfter: FULL_SECONDS },
 		);
 	// If the process ends before that, the account's object enqueues it.
 	await storage.queue.enqueue(batchItem(account, record.id)).catch(async (refusal) => {

@@ -307,7 +307,7 @@ describe("the queue", () => {
 			{ ...id("3"), ...later },
 			{ ...id("4"), ...later },
 		]);
-		await expect(full).rejects.toMatchObject({ key: "storageFull", status: 413 });
+		await expect(full).rejects.toMatchObject({ key: "storageFull", status: 413, retryAfter: 60 });
 		expect((await queue.list({ account: "acme" })).items.map(({ key }) => key)).toEqual(["1", "2"]);
 		const large = queue.enqueue({ ...id("5"), payload: "x".repeat(9_000) });
 		await expect(large).rejects.toMatchObject({ key: "invalidRequest" });
