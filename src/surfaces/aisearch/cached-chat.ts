@@ -1,4 +1,5 @@
 /** Answers of chats from the cache, and those that are kept in it. */
+import { isRecord, parseJson } from "../../core/json.ts";
 import type { AnswerLookup } from "../../retrieval/search/cache/cached-answers.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
@@ -7,6 +8,7 @@ import { type CacheStatus, cacheMarked, marked } from "./lexical-scores.ts";
 /** A longer stream is not kept. */
 const MAX_BYTES = 256 * 1_024;
 const END = "data: [DONE]";
+const DATA_LINE = /^data: (.*)$/gm;
 
 /** `undefined`: a miss. */
 export function cachedChat({ found }: AnswerLookup, isStream: boolean): Response | undefined {
@@ -15,7 +17,18 @@ export function cachedChat({ found }: AnswerLookup, isStream: boolean): Response
 	const headers: Record<string, string> = isStream
 		? { "content-type": SSE_CONTENT_TYPE, "cache-control": "no-cache" }
 		: { "content-type": "application/json", "cf-ai-neurons": "0.00" };
-	return cacheMarked(marked(new Response(text, { headers }), { isLexical }), "HIT");
+	const body = isStream
+		? text.replace(DATA_LINE, (_, data: string) => `data: ${withoutCost(data)}`)
+		: withoutCost(text);
+	return cacheMarked(marked(new Response(body, { headers }), { isLexical }), "HIT");
+}
+
+/** The completion, or one of its chunks, with no neurons: they were paid for the first answer. */
+function withoutCost(json: string): string {
+	if (!json.includes('"neurons"')) return json;
+	const completion = parseJson(json);
+	if (!isRecord(completion) || !isRecord(completion.usage)) return json;
+	return JSON.stringify({ ...completion, usage: { ...completion.usage, neurons: 0 } });
 }
 
 interface KeptChat {
