@@ -12,7 +12,8 @@ export type Converter = (file: SourceFile, options: ConversionOptions) => Promis
 
 /** The status of an answer whose conversion was stopped. Its body is the sentence. */
 export const STOPPED_STATUS = 422;
-const UNSAFE = "The file takes too much time or memory to convert";
+/** The converter has ended without an answer: by the file, or because it was killed by something else. */
+export const UNSAFE = "The file takes too much time or memory to convert";
 
 /** `send`: passes the request to `answerConversion` in another place. */
 export const remoteConverter =

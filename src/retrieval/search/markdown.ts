@@ -1,6 +1,7 @@
 /** The text of an uploaded file: that of a text file as it is, and Markdown of the other kinds of documents. */
 import { convertFiles } from "../documents/convert.ts";
 import type { SourceFile } from "../documents/convert-file.ts";
+import { UNSAFE } from "../documents/converter.ts";
 import { decodeText } from "../documents/decode.ts";
 import { detect } from "../documents/formats.ts";
 import { ConversionFailure } from "../documents/work.ts";
@@ -12,10 +13,13 @@ import type { SearchRoomServices } from "./services.ts";
 export class ItemFailure extends Error {
 	override readonly name = "ItemFailure";
 	readonly errorType: string;
+	/** Another attempt may succeed. */
+	readonly isInterruption: boolean;
 
-	constructor(errorType: string, message: string) {
+	constructor(errorType: string, message: string, { isInterruption = false } = {}) {
 		super(message);
 		this.errorType = errorType;
+		this.isInterruption = isInterruption;
 	}
 }
 
@@ -65,6 +69,7 @@ export async function markdownOf(
 		throw new ItemFailure(
 			"unable_to_convert_to_markdown",
 			converted?.error ?? "The file could not be converted",
+			{ isInterruption: converted?.error === UNSAFE },
 		);
 	if (converted.data.trim() === "")
 		throw new ItemFailure("markdown_conversion_empty", "The file has no text");

@@ -86,6 +86,8 @@ async function ingest(
 		);
 		if (size) await room.services.searchInstances.report(run.account, work.object, size);
 	} catch (thrown) {
+		// A gateway that is killed may lose its converter first.
+		if (thrown instanceof ItemFailure && thrown.isInterruption && run.attempt === 1) throw thrown;
 		if (thrown instanceof ItemFailure) return failItem(instance, work, thrown, room.services);
 		const error = toAiError(thrown);
 		if (error.status === 429 || error.status === 402)

@@ -40,10 +40,10 @@ export function searchApi(options: TestOptions = {}) {
 	};
 	const runOnce = (
 		{ account, key, kind, payload }: NewWork,
-		{ fence = 1, signal = new AbortController().signal } = {},
+		{ attempt = 1, fence = 1, signal = new AbortController().signal } = {},
 	): Promise<void> =>
 		searchWork(services).run({
-			...{ account, key, kind, payload, fence, attempt: 1, signal },
+			...{ account, key, kind, payload, fence, attempt, signal },
 			progress: () => {},
 		});
 	/** Work that is postponed runs again at once. */
