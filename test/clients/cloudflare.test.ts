@@ -25,6 +25,28 @@ describe("cloudflare SDK", () => {
 		});
 	});
 
+	it("queues requests, and polls for their answers", { timeout: 60_000 }, async () => {
+		const words = ["one", "two"];
+		const requests = words.map((word) => ({
+			...{ prompt: `Reply with exactly: ${word}`, external_reference: word },
+		}));
+		const inQueue = (model: string, inputs: object): Promise<unknown> =>
+			client.ai.run(model, { account_id, ...inputs } as unknown as Cloudflare.AI.AIRunParams, {
+				query: { queueRequest: true },
+			});
+		const { request_id } = (await inQueue(LLAMA, { requests })) as { request_id: string };
+		// As in the product's template of batches, the model of a poll may be another one.
+		const poll = () => inQueue("@cf/meta/llama-3.3-70b-instruct-batch", { request_id });
+		const isDone = async () => "responses" in ((await poll()) as object);
+		await expect.poll(isDone, { timeout: 50_000, interval: 200 }).toBe(true);
+		expect(await poll()).toMatchObject({
+			responses: words.map((word) => ({
+				...{ success: true, external_reference: word },
+				result: { response: expect.stringContaining(word) },
+			})),
+		});
+	});
+
 	it("chats with turns, tools, schemas, images and thoughts", async () => {
 		const user = (content: unknown) => ({ role: "user", content });
 		const turns = [

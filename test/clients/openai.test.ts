@@ -42,6 +42,42 @@ it("moderates", async () => {
 	expect(results[1]?.categories["illicit/violent"]).toBe(true);
 });
 
+it("uploads a file, and runs it as a batch", { timeout: 60_000 }, async () => {
+	const ids = ["one", "two"];
+	const lines = ids.map((custom_id) => ({
+		...{ custom_id, method: "POST", url: "/v1/chat/completions" },
+		body: { model: LLAMA, messages: [{ role: "user", content: `Reply with exactly: ${custom_id}` }] },
+	}));
+	const content = lines.map((line) => JSON.stringify(line)).join("\n");
+	const create = async () => {
+		const file = await toFile(Buffer.from(content), "requests.jsonl");
+		const { id: input_file_id } = await client.files.create({ purpose: "batch", file });
+		return client.batches.create({
+			...{ input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" },
+		});
+	};
+	const { id } = await create();
+	const status = async (batch: string) => (await client.batches.retrieve(batch)).status;
+	await expect.poll(() => status(id), { timeout: 50_000, interval: 200 }).toBe("completed");
+	const { output_file_id, request_counts } = await client.batches.retrieve(id);
+	expect(request_counts).toEqual({ total: 2, completed: 2, failed: 0 });
+	const output = await (await client.files.content(output_file_id ?? "")).text();
+	const answers = output
+		.trimEnd()
+		.split("\n")
+		.map((line) => JSON.parse(line));
+	expect(answers.map((answer) => answer.custom_id).sort()).toEqual(ids);
+	for (const { custom_id, response } of answers)
+		expect(response.body.choices[0].message.content).toContain(custom_id);
+	const other = await create();
+	expect(["cancelling", "cancelled", "completed"]).toContain((await client.batches.cancel(other.id)).status);
+	const isEnded = async () => ["cancelled", "completed"].includes(await status(other.id));
+	await expect.poll(isEnded, { timeout: 50_000, interval: 200 }).toBe(true);
+	const listed: string[] = [];
+	for await (const batch of client.batches.list({ limit: 1 })) listed.push(batch.id);
+	expect(listed).toEqual(expect.arrayContaining([id, other.id]));
+});
+
 describe.each([LLAMA, KIMI])("openai SDK on %s", (model) => {
 	it("chats", async () => {
 		const { choices, usage, _request_id } = await client.chat.completions.create({ model, messages: ALICE });
