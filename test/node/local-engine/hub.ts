@@ -28,6 +28,8 @@ export interface Hub {
 	requests: string[];
 	/** For the next requests of files. `undefined`: none. */
 	fault: Fault | undefined;
+	/** Fields of the list of files that replace the correct ones, or another answer. `undefined`: none. */
+	listing: object | undefined;
 	/** Bytes that are sent before a cut. */
 	cutAfter: number;
 	/** Files by repository and name. */
@@ -46,7 +48,7 @@ export async function startHub(): Promise<Hub> {
 	const server = createServer((request, response) => answer(request, response));
 	const url = await listen(server);
 	const hub: Hub = {
-		...{ url, requests: [], fault: undefined, cutAfter: 1000, files: new Map() },
+		...{ url, requests: [], fault: undefined, listing: undefined, cutAfter: 1000, files: new Map() },
 		close() {
 			server.closeAllConnections();
 			server.close();
@@ -74,7 +76,10 @@ export async function startHub(): Promise<Hub> {
 			if (siblings.length === 0) return void response.writeHead(404).end("{}");
 			const listed = [...siblings, { rfilename: "../../escape.gguf", size: 1, lfs: null }];
 			response.writeHead(200, { "content-type": "application/json" });
-			return void response.end(JSON.stringify({ id: repository, sha: REVISION, siblings: listed }));
+			const list = { id: repository, sha: REVISION, siblings: listed };
+			return void response.end(
+				JSON.stringify(Array.isArray(hub.listing) ? hub.listing : { ...list, ...hub.listing }),
+			);
 		}
 		if (hub.fault === "gated" && authorization === undefined) return void response.writeHead(401).end();
 		if (hub.fault === "busy") return void response.writeHead(429, { "retry-after": "7" }).end();

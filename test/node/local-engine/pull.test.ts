@@ -4,13 +4,15 @@ import {
 	existsSync,
 	mkdirSync,
 	mkdtempSync,
+	readdirSync,
 	readFileSync,
 	rmSync,
+	symlinkSync,
 	truncateSync,
 	writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { holdFile, isHeld } from "../../../scripts/local-engine/lock.ts";
 import {
@@ -20,15 +22,18 @@ import {
 	progressText,
 } from "../../../scripts/local-engine/progress.ts";
 import { pullWeights } from "../../../scripts/local-engine/pull.ts";
-import { checkMemory, memoryForModels, modelsAtOnce } from "../../../scripts/local-engine/room.ts";
+import { checkDisk, checkMemory, memoryForModels, modelsAtOnce } from "../../../scripts/local-engine/room.ts";
 import { sourceOf } from "../../../scripts/local-engine/sources.ts";
 import {
 	presentWeights,
 	pruneStore,
 	readManifest,
 	removeWeights,
+	sizeOf,
 } from "../../../scripts/local-engine/store.ts";
 import { findWeights, type Weights } from "../../../scripts/local-engine/table.ts";
+import { CLI } from "../cli/run.ts";
+import { runScript, stopScripts } from "../script.ts";
 import { type Hub, REVISION, startHub } from "./hub.ts";
 
 const NOW = Date.parse("2026-11-27T00:00:00Z");
@@ -53,6 +58,7 @@ beforeEach(async () => {
 	hub.files.set(LLAMA_PATH, Buffer.from("GGUF llama"));
 });
 afterEach(() => {
+	stopScripts();
 	hub.close();
 	rmSync(folder, { recursive: true, force: true });
 });
@@ -202,6 +208,30 @@ describe("a download", () => {
 		expect(hub.requests.filter((path) => path.startsWith("/storage"))).toHaveLength(20);
 	});
 
+	it("is continued by a second process that waits, when the first one is killed", async () => {
+		hub.fault = "silent amid";
+		hub.cutAfter = 7_000;
+		const run = () =>
+			runScript(CLI, ["models", "pull", BGE.name], {
+				env: { GANGLION_MODELS: folder, GANGLION_HUB: hub.url },
+			});
+		const first = run();
+		await expect.poll(() => sizeOf(`${FILE()}.part`), { timeout: 20_000 }).toBe(7_000);
+		const second = run();
+		// The first one has the file.
+		const ended = await Promise.race([
+			second.exit,
+			new Promise((resolve) => setTimeout(resolve, 2_000, "waits")),
+		]);
+		expect(ended).toBe("waits");
+		hub.fault = undefined;
+		first.kill("SIGKILL");
+		expect(await second.exit).toBe(0);
+		expect(readFileSync(FILE())).toEqual(CONTENT);
+		expect(hub.requests.at(-1)).toMatch(/bytes=7000-$/);
+		expect(existsSync(`${FILE()}.lock`)).toBe(false);
+	}, 60_000);
+
 	it("takes the lock of a killed process over", async () => {
 		const file = join(folder, "weights.gguf");
 		const killed = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
@@ -258,6 +288,57 @@ describe("a sentence names the cure", () => {
 		await expect(pull()).rejects.toThrow(
 			/has no file bge-small-en-v1\.5-q8_0\.gguf in CompendiumLabs\/bge-small-en-v1\.5-gguf; it has other\.gguf/,
 		);
+	});
+
+	it.skipIf(!existsSync("/dev/full"))("of a full disk, and the others are served", async () => {
+		mkdirSync(dirname(FILE()), { recursive: true });
+		// Each write to it fails as on a full disk.
+		symlinkSync("/dev/full", `${FILE()}.part`);
+		await expect(pull()).rejects.toThrow(
+			/^The disk of .+ is full, so bge-small-en-v1\.5-q8_0\.gguf \(20\.0 kB\) is not complete: make space and try again, the part is kept$/,
+		);
+		expect(existsSync(FILE())).toBe(false);
+		rmSync(`${FILE()}.part`);
+		await pull();
+		expect(readFileSync(FILE())).toEqual(CONTENT);
+	});
+
+	it("of weights that are larger than the disk, before anything is written", () => {
+		expect(() => checkDisk("gpt-oss-20b", 1e18, folder)).toThrow(
+			/^gpt-oss-20b needs .+ in .+, and .+ are free for it: make space \(ganglion models rm\), or set GANGLION_MODELS to a folder on another disk$/,
+		);
+	});
+
+	it.each([
+		["a revision with a path", { sha: "../../../escape" }],
+		["no hash", { siblings: [{ rfilename: "bge-small-en-v1.5-q8_0.gguf", size: 20_000 }] }],
+		[
+			"a hash that is none",
+			{ siblings: [{ rfilename: "bge-small-en-v1.5-q8_0.gguf", lfs: { sha256: "../x", size: 1 } }] },
+		],
+		["a negative size", { siblings: [{ rfilename: "bge-small-en-v1.5-q8_0.gguf", size: -1 }] }],
+		["another form", ["a"]],
+	])("of a hub that states %s", async (_, listing) => {
+		hub.listing = listing;
+		await expect(pull()).rejects.toThrow(
+			/hub 127\.0\.0\.1:\d+ (?:has no usable list of the files|states no hash)/,
+		);
+		expect(readdirSync(folder)).toEqual([]);
+	});
+
+	it("does not read a manifest with a path in a name", async () => {
+		await pull();
+		const file = join(folder, "CompendiumLabs/bge-small-en-v1.5-gguf/manifest.json");
+		const manifest = readFileSync(file, "utf8");
+		for (const [from, to] of [
+			[REVISION, "../../../.."],
+			['"bge-small-en-v1.5-q8_0.gguf"', '"../../../../etc/passwd"'],
+			["CompendiumLabs/", "../"],
+		] as const) {
+			expect(manifest).toContain(from);
+			writeFileSync(file, manifest.replaceAll(from, to));
+			expect(readManifest(folder, BGE)).toBeUndefined();
+		}
 	});
 
 	it("of a licence, which is accepted once", async () => {
