@@ -54,7 +54,7 @@ export class GatewayClient {
 	}
 
 	async #parsed<T>(response: Response, schema: z.ZodType<T>): Promise<T> {
-		const reply: unknown = await response.json();
+		const reply: unknown = await response.json().catch(() => undefined);
 		const { error, data } = schema.safeParse(Envelope.safeParse(reply).success ? reply : undefined);
 		if (error) throw new CommandError(`${this.url} is not a gateway, or has another version`);
 		return data;

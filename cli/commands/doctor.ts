@@ -3,6 +3,7 @@
  * With `--url` or `GANGLION_URL` also the guards and the collectors of the gateways there.
  */
 
+import { setTimeout as wait } from "node:timers/promises";
 import * as z from "zod";
 import { readVariables } from "../../scripts/config-file.ts";
 import { examine, type Finding } from "../../scripts/engines/doctor.ts";
@@ -46,11 +47,15 @@ export async function doctorCommand(
 
 const LocalModels = z.object({ result: z.object({ models: z.array(RunningModel) }) });
 
+/** Another program may have the port of a gateway, and be silent. */
+const ANSWER_MS = 3_000;
+
 /** None: no gateway with models of this machine answers. */
 async function runningModels(flags: ConnectionFlags): Promise<z.output<typeof RunningModel>[]> {
 	try {
-		const { result } = await new GatewayClient(flags).operatorEnvelope("/local-models", LocalModels);
-		return result.models;
+		const answered = new GatewayClient(flags).operatorEnvelope("/local-models", LocalModels);
+		const reply = await Promise.race([answered, wait(ANSWER_MS, undefined, { ref: false })]);
+		return reply?.result.models ?? [];
 	} catch (error) {
 		if (error instanceof CommandError) return [];
 		throw error;

@@ -2,7 +2,10 @@
  * The managed llama-server: a scripted one, which obeys the same options and routes, and a real one if LLAMA_SERVER names it, or PATH has it.
  * The real one serves the models of LLAMA_TEST_CHAT and LLAMA_TEST_EMBEDDINGS: two small files, whose answers are judged by their shape.
  */
+import { once } from "node:events";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -413,6 +416,19 @@ describe("ganglion doctor --engine local", () => {
 			["llama-server", "failed"],
 			["weights", "warning"],
 		]);
+	});
+
+	it("examines this machine also if another program has the port of a gateway", async () => {
+		place(LLAMA, "GGUF llama");
+		const page = createServer((_, response) => response.end("<html>")).listen(0, "127.0.0.1");
+		await once(page, "listening");
+		const { port } = page.address() as AddressInfo;
+		const { stdout } = await ganglion(["doctor", "--engine", "local", "--url", `http://127.0.0.1:${port}`], {
+			env: { ...env, HOME: folder },
+		});
+		page.close();
+		expect(stdout).toMatch(/✓ local {2}weights: @cf\/meta\/llama-3\.2-1b-instruct is here \([^)]+\)\n/);
+		expect(stdout).toContain(`http://127.0.0.1:${port} is not a gateway, or has another version`);
 	});
 });
 
