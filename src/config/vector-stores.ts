@@ -57,20 +57,25 @@ const isHyperdrive = (bound: unknown): bound is Hyperdrive =>
 	"connectionString" in bound &&
 	typeof bound.connectionString === "string";
 
+/** The fields of a server. `key`: the name of a secret with its password or its key. */
+const server = <Kind extends string, Url extends z.ZodType>(kind: Kind, url: Url, env: Env) => ({
+	kind: z.literal(kind),
+	url,
+	key: secret(env).optional(),
+});
+
+/** A name, or the beginning of names, that the gateway gives what it creates on a server. */
+const ownName = (pattern: RegExp, expected: string) =>
+	z.string().regex(pattern, { error: `expected ${expected}, found another text` });
+
 const pgvector = (env: Env) =>
 	z
 		.strictObject({
-			kind: z.literal("pgvector"),
-			url: PostgresUrl.optional(),
-			/** The name of a secret: the password. */
-			key: secret(env).optional(),
+			...server("pgvector", PostgresUrl.optional(), env),
 			hyperdrive: hyperdrive(env).optional(),
-			schema: z
-				.string()
-				.regex(/^[a-z_][a-z0-9_]{0,62}$/, {
-					error: "expected up to 63 lower-case letters, digits and '_', found another text",
-				})
-				.default(DEFAULT_SCHEMA),
+			schema: ownName(/^[a-z_][a-z0-9_]{0,62}$/, "up to 63 lower-case letters, digits and '_'").default(
+				DEFAULT_SCHEMA,
+			),
 			max_connections: positiveCount.max(MAX_CONNECTIONS).default(DEFAULT_CONNECTIONS),
 		})
 		.transform(
@@ -95,16 +100,10 @@ const HttpUrl = z.string().transform((text, context) => {
 const qdrant = (env: Env) =>
 	z
 		.strictObject({
-			kind: z.literal("qdrant"),
-			url: HttpUrl,
-			/** The name of a secret: the API key. */
-			key: secret(env).optional(),
-			prefix: z
-				.string()
-				.regex(/^[A-Za-z0-9_-]{1,64}$/, {
-					error: "expected up to 64 letters, digits, '_' and '-', found another text",
-				})
-				.default(DEFAULT_PREFIX),
+			...server("qdrant", HttpUrl, env),
+			prefix: ownName(/^[A-Za-z0-9_-]{1,64}$/, "up to 64 letters, digits, '_' and '-'").default(
+				DEFAULT_PREFIX,
+			),
 		})
 		.transform(({ key = "", kind, prefix, url }): QdrantSetting => ({ kind, url, prefix, apiKey: key }));
 
