@@ -9,6 +9,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { isWasm } from "../miniflare/modules.ts";
 import { withFileLimit } from "./file-limit.ts";
 import { endWithThisProcess } from "./parent.ts";
+import { trustedCertificates } from "./trusted-certificates.ts";
 
 export interface WorkerSpec {
 	name: string;
@@ -160,9 +161,11 @@ const socketOf = ({ entrypoint, path, acceptsCalls }: EntrypointSocket): string 
 const serviceOf = ({ name, path, calls }: ServiceBinding): string =>
 	`(name = ${text(name)}, external = (address = ${text(`unix:${path}`)}, http = ${httpOptions(calls)})),\n`;
 
+const certificates = (): string => trustedCertificates(process.env.NODE_EXTRA_CA_CERTS).map(text).join(", ");
+
 const networkOf = (allowed: string, { outbound, isOffline = false }: WorkerSpec): string =>
 	outbound === undefined
-		? `network = (allow = [${isOffline ? "" : allowed}], tlsOptions = (trustBrowserCas = true))`
+		? `network = (allow = [${isOffline ? "" : allowed}], tlsOptions = (trustBrowserCas = true, trustedCertificates = [${certificates()}]))`
 		: `external = (address = ${text(outbound)}, http = ())`;
 
 /** Puts brackets around an IPv6 address, for use before a port. */

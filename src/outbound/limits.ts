@@ -46,7 +46,9 @@ export const STORE_CALL = {
 export const DATABASE_CALL = {
 	/** Until a connection is free, and between two queries of a session. */
 	silentMs: 30_000,
-	/** Of a session: a mutation has up to 5,000 vectors. */
+	/** Of a session that reads. */
+	readMs: 30_000,
+	/** Of one that writes: a mutation has up to 5,000 vectors. */
 	totalMs: 120_000,
 	/** Of all answers of a session. */
 	maxBytes: 64 * MIB,

@@ -2,8 +2,10 @@
  * A PostgreSQL server with pgvector in this process, and the runtime's `connect` on Node. The server has one session for all connections, so
  * only one of them may have a query at a time.
  */
-import { createConnection, type Socket as NodeSocket } from "node:net";
+import { readFileSync } from "node:fs";
+import { type AddressInfo, createConnection, createServer, type Socket as NodeSocket } from "node:net";
 import { Duplex } from "node:stream";
+import { createSecureContext, TLSSocket } from "node:tls";
 import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
@@ -36,3 +38,42 @@ export const connectOnNode: Connect = ({ hostname, port }) => {
 		},
 	} as unknown as Socket;
 };
+
+/** A server with TLS before the one at `port`, with the certificate of `test/fixtures/tls` for "localhost". */
+export async function startTls(port: number): Promise<{ port: number; stop(): void; encrypted(): number }> {
+	const sockets = new Set<NodeSocket>();
+	const secureContext = createSecureContext({
+		cert: readFileSync("test/fixtures/tls/server.pem"),
+		key: readFileSync("test/fixtures/tls/server.key"),
+	});
+	let encrypted = 0;
+	const server = createServer((socket) => {
+		sockets.add(socket);
+		socket.on("error", () => {});
+		// https://www.postgresql.org/docs/current/protocol-message-formats.html#PROTOCOL-MESSAGE-FORMATS-SSLREQUEST
+		socket.once("readable", () => {
+			const request: Buffer | null = socket.read(8);
+			if (request?.readInt32BE(4) !== 80_877_103) return void socket.destroy();
+			socket.write("S");
+			const secure = new TLSSocket(socket, { isServer: true, secureContext });
+			secure.once("secure", () => encrypted++);
+			const behind = createConnection({ host: "127.0.0.1", port });
+			for (const [one, other] of [
+				[secure, behind],
+				[behind, secure],
+			] as const) {
+				one.on("error", () => other.destroy());
+				one.pipe(other);
+			}
+		});
+	});
+	await new Promise<void>((done) => server.listen(0, "localhost", done));
+	return {
+		port: (server.address() as AddressInfo).port,
+		encrypted: () => encrypted,
+		stop() {
+			for (const socket of sockets) socket.destroy();
+			server.close();
+		},
+	};
+}

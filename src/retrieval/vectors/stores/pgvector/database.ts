@@ -40,10 +40,9 @@ export class Connections {
 	async session<Value>(
 		work: (run: RunSql) => Promise<Value>,
 		{ index, name, signal = NO_SIGNAL }: ExternalIndex,
-		services: StoreServices,
+		{ totalMs, ...services }: StoreServices & { totalMs: number },
 	): Promise<Value> {
 		const release = await this.#admit(name, signal, services);
-		const { totalMs } = DATABASE_CALL;
 		const late = (ms: number) => storeFailed(name, `did not answer within ${ms} ms`);
 		const deadline = openDeadline({ now: services.now, signal, totalMs, silent: late, late });
 		const sql = postgres({ ...this.#driverOptions(name, deadline.signal, services) });

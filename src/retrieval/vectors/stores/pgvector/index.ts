@@ -4,6 +4,7 @@
  * A query of at most `EXACT_VECTORS` candidates, after the namespace and the filter, is exact. One of more candidates is approximate, by the
  * HNSW index. Vectors of zeros are not in the index of the metric cosine.
  */
+import { DATABASE_CALL } from "../../../../outbound/limits.ts";
 import { cursorOf, readCursor, SNAPSHOT_MS } from "../../cursor.ts";
 import { cursorInvalid, indexNotFound, tooManyMetadataIndexes } from "../../failures.ts";
 import { changedProperties, type NumberedProperties } from "../../properties.ts";
@@ -50,8 +51,11 @@ class PgvectorStore implements VectorStore {
 		this.#tables = tablesOf(connections.schema, collectionOf(external.index));
 	}
 
-	#session<Value>(work: (run: RunSql) => Promise<Value>): Promise<Value> {
-		return this.#connections.session(work, this.#external, this.#services);
+	#session<Value>(
+		work: (run: RunSql) => Promise<Value>,
+		totalMs: number = DATABASE_CALL.readMs,
+	): Promise<Value> {
+		return this.#connections.session(work, this.#external, { ...this.#services, totalMs });
 	}
 
 	/** A failure ends the connection, and so the transaction. */
@@ -61,7 +65,7 @@ class PgvectorStore implements VectorStore {
 			const value = await work(run);
 			await run("COMMIT");
 			return value;
-		});
+		}, DATABASE_CALL.totalMs);
 	}
 
 	create(): Promise<void> {
