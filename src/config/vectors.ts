@@ -26,6 +26,14 @@ export const vectorsSchema = (env: Env) =>
 			max_indexes: positiveCount.max(50_000).default(DEFAULT_INDEXES),
 			/** Of new indexes: milliseconds until a mutation is visible. */
 			delay_ms: z.int().min(0).max(MAX_DELAY_MS).default(0),
+			/** US dollars. The product has 0.01 and 0.05. */
+			prices: z
+				.strictObject({
+					million_queried_dimensions: z.number().min(0).default(0),
+					/** A month. */
+					hundred_million_stored_dimensions: z.number().min(0).default(0),
+				})
+				.prefault({}),
 			stores: z.record(StoreName, storeSetting(env)).default({}),
 			/** The store of a new index, by its name or a pattern with `*`. */
 			indexes: z.record(z.string().min(1), z.string()).default({}),
@@ -48,10 +56,14 @@ export const vectorsSchema = (env: Env) =>
 			if (!names.includes(default_store)) refuse(["default_store"], expectedName(names, default_store));
 		})
 		.transform(
-			({ default_store, delay_ms, indexes, max_bytes, max_indexes, stores }): VectorSettings => ({
+			({ default_store, delay_ms, indexes, max_bytes, max_indexes, prices, stores }): VectorSettings => ({
 				delayMs: delay_ms,
 				maxBytes: max_bytes,
 				maxIndexes: max_indexes,
+				prices: {
+					millionQueriedDimensions: prices.million_queried_dimensions,
+					hundredMillionStoredDimensions: prices.hundred_million_stored_dimensions,
+				},
 				placement: {
 					stores: new Map(Object.entries(stores)),
 					patterns: Object.entries(indexes),

@@ -14,14 +14,15 @@ export const TASK_RATES: Readonly<Partial<Record<TaskTitle, number>>> = Object.f
 );
 
 /**
- * Requests that run no model here: `toMarkdown`, the routes that count tokens, requests that a gateway passes to a provider, and web
- * searches. Only searches are billed.
+ * Requests that run no model here: `toMarkdown`, the routes that count tokens, requests that a gateway passes to a provider, web searches,
+ * and queries of vector indexes. Only web searches are billed.
  */
 export const COUNTED_TITLES = [
 	"Markdown Conversion",
 	"Token Count",
 	"Provider Request",
 	"Web Search",
+	"Vector Query",
 ] as const;
 export type CountedTitle = (typeof COUNTED_TITLES)[number];
 
@@ -31,6 +32,7 @@ export const COUNTED_RATES: Readonly<Record<CountedTitle, number>> = {
 	"Token Count": 3000,
 	"Provider Request": 3000,
 	"Web Search": 600,
+	"Vector Query": 3000,
 };
 
 /** Limits of single models. A `Map`, because an id comes from the caller and may be `__proto__`. */

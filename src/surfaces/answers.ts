@@ -151,7 +151,8 @@ const Groups = {
 	token: z.string().nullish(),
 	backend: z.string().nullish(),
 };
-const Report = { ...Period, group_by: z.array(z.string()), truncated: z.boolean() };
+/** Of `result_info` of a report. */
+export const Report = { ...Period, group_by: z.array(z.string()), truncated: z.boolean() };
 export const usageAnswer = enveloped(z.array(Counts.extend(Groups)), z.object({ ...Report, totals: Counts }));
 export const refusedAnswer = enveloped(
 	z.array(z.object({ ...Groups, code: z.int().optional(), requests: Count })),

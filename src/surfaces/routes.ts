@@ -8,6 +8,7 @@ import { limitRoutes } from "./accounts/limits.ts";
 import { placeRoutes } from "./accounts/place.ts";
 import { tokenRoutes } from "./accounts/tokens.ts";
 import { usageRoutes } from "./accounts/usage.ts";
+import { vectorUsageRoutes } from "./accounts/vector-usage.ts";
 import { publicSearchRoutes } from "./aisearch/public-routes.ts";
 import { searchRoutes } from "./aisearch/routes.ts";
 import { CONSOLE_PATH, consoleRoutes, isBrowser } from "./console/console.ts";
@@ -79,6 +80,7 @@ export const ROUTES: readonly AppRoute[] = [
 	...placeRoutes,
 	...aliasRoutes,
 	...usageRoutes,
+	...vectorUsageRoutes,
 	...chargedLeaseRoutes,
 	...gatewayManagementRoutes,
 	...dynamicRouteRoutes,

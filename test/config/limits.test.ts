@@ -61,6 +61,7 @@ describe("LIMITS of accounts", () => {
 				"Token Count": 3000,
 				"Provider Request": 3000,
 				"Web Search": 600,
+				"Vector Query": 3000,
 			},
 			productRates: false,
 			models: new Map([
@@ -85,6 +86,7 @@ describe("LIMITS of accounts", () => {
 			"Token Count": 5,
 			"Provider Request": 3000,
 			"Web Search": 600,
+			"Vector Query": 3000,
 		});
 		expect(accounts.get("team-b")?.requestsPerMinute).toEqual({});
 	});

@@ -12,7 +12,8 @@ it("reads stores, and which indexes are in them", () => {
 		indexes: { "docs-*": "pg", notes: "builtin" },
 		default_store: "pg",
 	});
-	expect(others).toEqual({ delayMs: 0, maxBytes: 2_000_000_000, maxIndexes: 100 });
+	const prices = { millionQueriedDimensions: 0, hundredMillionStoredDimensions: 0 };
+	expect(others).toEqual({ delayMs: 0, maxBytes: 2_000_000_000, maxIndexes: 100, prices });
 	expect(placement.patterns).toEqual([
 		["docs-*", "pg"],
 		["notes", "builtin"],

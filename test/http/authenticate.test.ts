@@ -379,6 +379,7 @@ describe("every route of the app", () => {
 			"/ai/v1/models",
 			"/ai/usage",
 			"/ai/usage/refused",
+			"/ai/usage/vectors",
 			"/ai/usage/requests",
 		])
 			expect((await send(path, token)).status, path).toBe(200);

@@ -193,6 +193,7 @@ const ACCOUNT: readonly Row[] = [
 	["read", "GET /ai/usage/limits"],
 	["read", "GET /ai/usage/refused"],
 	["read", "GET /ai/usage/requests"],
+	["read", "GET /ai/usage/vectors"],
 	["read", "GET /ai-gateway/gateways"],
 	["gateways-write", "POST /ai-gateway/gateways"],
 	["read", "GET /ai-gateway/gateways/:gateway"],

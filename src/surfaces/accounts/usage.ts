@@ -38,7 +38,8 @@ const filters = lazy(() => ({
 	token: z.string().optional(),
 }));
 
-const dimensions = <T extends string>(names: readonly T[]) =>
+/** The groups of a report, separated by commas. */
+export const dimensions = <T extends string>(names: readonly T[]) =>
 	z
 		.string()
 		.transform((text) => text.split(",").map((name) => name.trim()))

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { MOVE_PHASES } from "../../retrieval/vectors/durable/move-table.ts";
 import { METADATA_TYPES, VECTOR_METRICS } from "../../retrieval/vectors/records.ts";
-import { Count, enveloped, Instant } from "../answers.ts";
+import { Count, enveloped, Instant, Report } from "../answers.ts";
 
 const Index = z.object({
 	name: z.string(),
@@ -75,4 +75,17 @@ export const vectorMoveAnswer = enveloped(
 		copied: Count,
 		error: z.string().optional(),
 	}),
+);
+
+const VectorCounts = z.object({
+	queries: Count,
+	queried_dimensions: Count,
+	/** The most of a day; over several days the average of the days. */
+	stored_dimensions: z.number(),
+	/** By `VECTORS.prices`. */
+	usd: z.number(),
+});
+export const vectorUsageAnswer = enveloped(
+	z.array(VectorCounts.extend({ day: z.string().optional(), index: z.string().optional() })),
+	z.object({ ...Report, totals: VectorCounts }),
 );

@@ -10,6 +10,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { inOwnContext } from "../../http/own-context.ts";
+import type { Caller } from "../../pipeline/request.ts";
 import type { MetadataType, VectorMetric } from "../../retrieval/vectors/records.ts";
 import type { AppServices } from "../services.ts";
 import { wireFailure, wireResult } from "./binding-wire.ts";
@@ -117,7 +118,8 @@ export function vectorizeEntrypoint(current: () => { services: AppServices }) {
 					"Authentication error: the binding has no props.account and props.index",
 				);
 			if (create) await requireIndex({ account, index }, create, request, services);
-			return wireResult({ account, index, request, services });
+			const caller: Caller = { account, credential: { kind: "operator" }, verified: true };
+			return wireResult({ caller, index, request, services });
 		}
 
 		#logged(thrown: unknown): AiError {

@@ -1,4 +1,6 @@
 /** The operations on the vectors of an index, as the binding and the REST routes have them. Results are the JSON of the product. */
+import type { CountedTitle } from "../../models/rates.ts";
+import { limitsOf } from "../../pipeline/limits.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { MAX_BOUND_VECTORS, MAX_DELETE_IDS, MAX_GET_IDS } from "../../retrieval/vectors/limits.ts";
 import { readIds, readQuery } from "../../retrieval/vectors/read-query.ts";
@@ -6,20 +8,22 @@ import type { Mutation, StoredVector, VectorMatch } from "../../retrieval/vector
 import type { AppServices } from "../services.ts";
 import { readVectorJson, withVectors } from "./upload.ts";
 
+const QUERY: CountedTitle = "Vector Query";
+
 export interface IndexCall {
-	account: string;
+	caller: Caller;
 	/** The name of the index. */
 	index: string;
 	request: Request;
 	services: AppServices;
 }
 
-export const callOf = ({ account }: Caller, call: Omit<IndexCall, "account">): IndexCall => ({
-	account,
-	...call,
-});
-
-export async function describeIndex({ account, index: name, request, services }: IndexCall): Promise<object> {
+export async function describeIndex({
+	caller: { account },
+	index: name,
+	request,
+	services,
+}: IndexCall): Promise<object> {
 	const { index, store } = await services.vectorIndexes.open(account, name, request.signal);
 	const { processedAt, processedMutation, vectorCount } = await store.info();
 	return {
@@ -30,11 +34,24 @@ export async function describeIndex({ account, index: name, request, services }:
 	};
 }
 
-export async function queryIndex({ account, index: name, request, services }: IndexCall): Promise<object> {
-	const { index, store } = await services.vectorIndexes.open(account, name, request.signal);
+export async function queryIndex({ caller, index: name, request, services }: IndexCall): Promise<object> {
+	const { index, store } = await services.vectorIndexes.open(caller.account, name, request.signal);
+	await countQuery(caller, services);
 	const query = readQuery(await readVectorJson(request, services), index.dimensions);
 	const matches = (await store.query(query)).map(matchJson);
 	return { count: matches.length, matches };
+}
+
+/** Throws 3021 beyond `LIMITS.requests_per_minute`. */
+async function countQuery({ account, credential }: Caller, { ledgers, limits }: AppServices): Promise<void> {
+	const { requestsPerMinute }: { requestsPerMinute: Partial<Record<string, number>> } = limitsOf(
+		limits,
+		account,
+	);
+	const perMinute = requestsPerMinute[QUERY];
+	if (perMinute === undefined) return;
+	const rates = [{ key: `task:${QUERY}`, perMinute }];
+	await ledgers.of(account).verify(credential, "vectorize-read", { task: QUERY, rates });
 }
 
 export async function writeVectors(
@@ -42,7 +59,12 @@ export async function writeVectors(
 	operation: "insert" | "upsert",
 	{ maxVectors = MAX_BOUND_VECTORS, discardUnreadable = false } = {},
 ): Promise<object> {
-	const { account, index: name, request, services } = call;
+	const {
+		caller: { account },
+		index: name,
+		request,
+		services,
+	} = call;
 	const { index, store } = await services.vectorIndexes.open(account, name, request.signal);
 	const upload = { account, operation, dimensions: index.dimensions, maxVectors, discardUnreadable };
 	return withVectors(
@@ -53,13 +75,23 @@ export async function writeVectors(
 	);
 }
 
-export async function getVectors({ account, index: name, request, services }: IndexCall): Promise<object> {
+export async function getVectors({
+	caller: { account },
+	index: name,
+	request,
+	services,
+}: IndexCall): Promise<object> {
 	const { store } = await services.vectorIndexes.open(account, name, request.signal);
 	const ids = readIds(await readVectorJson(request, services), MAX_GET_IDS);
 	return (await store.get(ids)).map(vectorJson);
 }
 
-export async function deleteVectors({ account, index: name, request, services }: IndexCall): Promise<object> {
+export async function deleteVectors({
+	caller: { account },
+	index: name,
+	request,
+	services,
+}: IndexCall): Promise<object> {
 	const { store } = await services.vectorIndexes.open(account, name, request.signal);
 	const ids = readIds(await readVectorJson(request, services), MAX_DELETE_IDS);
 	return mutate((id) => store.write({ id, operation: "delete", ids }));

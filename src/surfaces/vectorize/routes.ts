@@ -117,7 +117,7 @@ const vectorRoutes: readonly AppRouteDeclaration[] = [
 		path: "/:index/metadata_index/list",
 		summary: "Lists the metadata indexes",
 		output: answer("metadataIndexesAnswer"),
-		handler: enveloping(async ({ account, index, request, services }) => {
+		handler: enveloping(async ({ caller: { account }, index, request, services }) => {
 			const { store } = await services.vectorIndexes.open(account, index, request.signal);
 			return { metadataIndexes: await store.metadataIndexes() };
 		}),
@@ -149,10 +149,13 @@ function enveloping(
 	operation: (call: IndexCall, c: Context) => Promise<object>,
 ): AppRouteDeclaration["handler"] {
 	return async (c, { caller, services }) =>
-		envelope(await operation({ account: caller.account, index: nameIn(c), request: c.req.raw, services }, c));
+		envelope(await operation({ caller, index: nameIn(c), request: c.req.raw, services }, c));
 }
 
-async function listVectors({ account, index, request, services }: IndexCall, c: Context): Promise<object> {
+async function listVectors(
+	{ caller: { account }, index, request, services }: IndexCall,
+	c: Context,
+): Promise<object> {
 	const query = parseFields(ListQuery(), c.req.query(), "query");
 	const { store } = await services.vectorIndexes.open(account, index, request.signal);
 	const { ids, next, totalCount } = await store.list({
@@ -170,7 +173,7 @@ async function listVectors({ account, index, request, services }: IndexCall, c: 
 }
 
 async function changeMetadataIndex(
-	{ account, index: name, request, services }: IndexCall,
+	{ caller: { account }, index: name, request, services }: IndexCall,
 	operation: "create-metadata-index" | "delete-metadata-index",
 ): Promise<object> {
 	const { store } = await services.vectorIndexes.open(account, name, request.signal);

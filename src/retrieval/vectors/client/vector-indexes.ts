@@ -2,10 +2,12 @@
  * An isolate's client of the vector indexes of all accounts: the registry of an account, and the stores of its indexes. What an isolate knows of
  * an index is at most {@link KNOWN_MS} old; an index that was deleted since then is not found.
  */
+import { utcDay } from "../../../accounts/clock.ts";
 import { BoundedMap } from "../../../core/bounded-map.ts";
 import { AiError } from "../../../core/errors.ts";
 import { requireDiskSpace } from "../../../core/object-failure.ts";
-import type { Creation, IndexSize, QueryCount, VectorUsage } from "../durable/registry.ts";
+import type { VectorDay, VectorPeriod } from "../durable/day-table.ts";
+import type { Creation, IndexSize, VectorUsage } from "../durable/registry.ts";
 import { indexExists, indexNotFound } from "../failures.ts";
 import { MAX_INDEXES } from "../limits.ts";
 
@@ -16,14 +18,13 @@ import { BUILTIN, type StorePlacement } from "../stores/store-settings.ts";
 import type { VectorStore } from "../vector-store.ts";
 import { builtinStore } from "./builtin-store.ts";
 import { chosenStore } from "./placement.ts";
+import { QueryCounts } from "./query-counts.ts";
 import { VectorMoves } from "./vector-moves.ts";
 import type { VectorObjects, VectorRegistryCalls } from "./vector-objects.ts";
 import { writeMutation } from "./write-mutation.ts";
 
 const KNOWN_MS = 5_000;
 const MAX_KNOWN = 1_000;
-/** Queries are counted so late. A kill loses those of this time. */
-const REPORT_AFTER_MS = 1_000;
 /** `VECTORS` */
 export interface VectorSettings {
 	/** Bytes of all indexes of an account on the disk. */
@@ -33,6 +34,14 @@ export interface VectorSettings {
 	/** Milliseconds until a mutation of a new index of the store `builtin` is visible. */
 	delayMs: number;
 	placement: StorePlacement;
+	prices: VectorPrices;
+}
+
+/** US dollars. Both are 0 unless set. */
+export interface VectorPrices {
+	millionQueriedDimensions: number;
+	/** A month. */
+	hundredMillionStoredDimensions: number;
 }
 
 interface IndexesServices extends VectorObjects, StoreServices {
@@ -53,9 +62,7 @@ export class VectorIndexes {
 	readonly #services: IndexesServices;
 	/** By account and name. */
 	readonly #known = new BoundedMap<string, { record: VectorIndexRecord; until: number }>(MAX_KNOWN);
-
-	/** Queries that are not reported yet, by account. */
-	readonly #queries = new Map<string, QueryCount>();
+	readonly #queries: QueryCounts;
 	readonly #external: ExternalStores;
 	readonly moves: VectorMoves;
 
@@ -63,6 +70,10 @@ export class VectorIndexes {
 		this.#services = services;
 		const { placement } = services.settings;
 		this.#external = new ExternalStores(placement.stores, services);
+		this.#queries = new QueryCounts({
+			...services,
+			report: (account, report) => this.#call(account, (registry) => registry.countQueries(report)),
+		});
 		this.moves = new VectorMoves({
 			...{ placement, now: () => services.now(), uuid: () => services.uuid() },
 			call: (account, method) => this.#call(account, method),
@@ -112,7 +123,7 @@ export class VectorIndexes {
 	/** Throws 3000 if there is none. */
 	async delete(account: string, name: string): Promise<void> {
 		this.#known.delete(`${account}/${name}`);
-		const record = await this.#call(account, (registry) => registry.delete(name));
+		const record = await this.#call(account, (registry) => registry.delete(name, this.#today()));
 		if (!record) throw indexNotFound(name);
 	}
 
@@ -138,7 +149,6 @@ export class VectorIndexes {
 	/** An object that is empty belongs to a deleted index. The name may have another one since then. */
 	#refreshed(account: string, index: VectorIndexRecord, signal: AbortSignal | undefined): VectorStore {
 		const store = this.#storeOf(account, index, signal);
-		const counted = () => this.#countQuery(account, index.dimensions);
 		const again = async <Value>(method: (store: VectorStore) => Promise<Value>): Promise<Value> => {
 			try {
 				return await method(store);
@@ -161,9 +171,9 @@ export class VectorIndexes {
 					storeOf: (current) => this.#storeOf(account, current, signal),
 					moved: () => void this.#known.delete(`${account}/${index.name}`),
 				}),
-			async query(query) {
+			query: async (query) => {
 				const matches = await again((current) => current.query(query));
-				counted();
+				this.#queries.count(account, index.name, index.dimensions);
 				return matches;
 			},
 			get: (ids) => again((current) => current.get(ids)),
@@ -172,33 +182,27 @@ export class VectorIndexes {
 		};
 	}
 
-	/** Queries of the same time are reported by one call. */
-	#countQuery(account: string, dimensions: number): void {
-		const pending = this.#queries.get(account);
-		if (pending) {
-			pending.queries++;
-			pending.dimensions += dimensions;
-			return;
-		}
-		const { wait, waitUntil } = this.#services;
-		this.#queries.set(account, { queries: 1, dimensions });
-		waitUntil(wait(REPORT_AFTER_MS).then(() => this.#reportQueries(account)));
-	}
-
-	async #reportQueries(account: string): Promise<void> {
-		const count = this.#queries.get(account);
-		this.#queries.delete(account);
-		if (count) await this.#call(account, (registry) => registry.countQueries(count)).catch(() => {});
-	}
-
 	usage(account: string): Promise<VectorUsage> {
 		return this.#call(account, (registry) => registry.usage());
+	}
+
+	#today(): string {
+		return utcDay(this.#services.now());
+	}
+
+	get prices(): VectorPrices {
+		return this.#services.settings.prices;
+	}
+
+	/** What the indexes have used, by day and index. */
+	days(account: string, period: VectorPeriod): Promise<{ rows: VectorDay[]; truncated: boolean }> {
+		return this.#call(account, (registry) => registry.days(period));
 	}
 
 	#storeOf(account: string, index: VectorIndexRecord, signal?: AbortSignal): VectorStore {
 		const written = (size: IndexSize) =>
 			this.#services.waitUntil(
-				this.#call(account, (registry) => registry.report(index.name, size)).catch(() => {}),
+				this.#call(account, (registry) => registry.report(index.name, size, this.#today())).catch(() => {}),
 			);
 		if (index.store !== BUILTIN) return this.#external.storeOf({ index, name: index.store, written, signal });
 		return builtinStore({ account, index, written, object: () => this.#services.index(index.object) });

@@ -12,6 +12,7 @@ export type VectorRegistryCalls = {
 		| "copied"
 		| "countQueries"
 		| "create"
+		| "days"
 		| "delete"
 		| "end"
 		| "endMove"

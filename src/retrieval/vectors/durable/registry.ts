@@ -3,6 +3,7 @@ import { DurableObject } from "cloudflare:workers";
 import type { Queue } from "../../../storage/queue/work.ts";
 import { moveItem } from "../move-item.ts";
 import type { VectorIndexRecord } from "../records.ts";
+import { DayTable, type QueryReport, type VectorDay, type VectorPeriod } from "./day-table.ts";
 import { type ChangedId, type IndexMove, MoveTable } from "./move-table.ts";
 
 /** Written by the routes. `bytes` on the disk, and `vectors`: after the last mutation. A row dies when the index is deleted. */
@@ -13,12 +14,6 @@ const INDEXES = `CREATE TABLE IF NOT EXISTS indexes (
 	bytes INTEGER NOT NULL,
 	vectors INTEGER NOT NULL
 ) WITHOUT ROWID`;
-/** Written by the isolates, some seconds after the queries. The row dies with the account. */
-const QUERIES = `CREATE TABLE IF NOT EXISTS queries (
-	one INTEGER PRIMARY KEY CHECK (one = 1),
-	queries INTEGER NOT NULL,
-	dimensions INTEGER NOT NULL
-)`;
 /** Deleted indexes whose vectors are not deleted yet. A row dies when they are. */
 const DELETED = `CREATE TABLE IF NOT EXISTS deleted_indexes (
 	object TEXT PRIMARY KEY,
@@ -39,12 +34,6 @@ export interface IndexSize {
 	/** On the disk. */
 	bytes: number;
 	vectors: number;
-}
-
-/** Queries that an isolate has answered. `dimensions`: the sum of those of their vectors. */
-export interface QueryCount {
-	queries: number;
-	dimensions: number;
 }
 
 export interface VectorUsage extends IndexSize {
@@ -77,13 +66,14 @@ export type MutationStart =
 export abstract class VectorRegistryObject extends DurableObject {
 	readonly #sql: SqlStorage;
 	readonly #moves: MoveTable;
+	readonly #days: DayTable;
 
 	constructor(ctx: DurableObjectState, env: Env) {
 		super(ctx, env);
 		this.#sql = ctx.storage.sql;
-		this.#sql.exec(`${INDEXES}; ${DELETED}; ${QUERIES}`);
-		this.#sql.exec("INSERT OR IGNORE INTO queries VALUES (1, 0, 0)");
+		this.#sql.exec(`${INDEXES}; ${DELETED}`);
 		this.#moves = new MoveTable(this.#sql);
+		this.#days = new DayTable(this.#sql);
 	}
 
 	protected abstract queue(): Pick<Queue, "enqueue">;
@@ -112,11 +102,12 @@ export abstract class VectorRegistryObject extends DurableObject {
 	}
 
 	/** Returns the deleted index, whose vectors are deleted later. */
-	async delete(name: string): Promise<VectorIndexRecord | undefined> {
+	async delete(name: string, day: string): Promise<VectorIndexRecord | undefined> {
 		const record = this.get(name);
 		if (!record) return undefined;
 		const now = Date.now();
 		this.#sql.exec("DELETE FROM indexes WHERE name = ?", name);
+		this.#days.setStored(name, day, 0);
 		const move = this.#moves.running(name);
 		this.#moves.delete(name);
 		if (move) await this.#dropLater(move.target, now);
@@ -222,16 +213,19 @@ export abstract class VectorRegistryObject extends DurableObject {
 		return ended;
 	}
 
-	report(name: string, { bytes, vectors }: IndexSize): void {
+	report(name: string, { bytes, vectors }: IndexSize, day: string): void {
+		const record = this.get(name);
+		if (!record) return;
 		this.#sql.exec("UPDATE indexes SET bytes = ?, vectors = ? WHERE name = ?", bytes, vectors, name);
+		this.#days.setStored(name, day, vectors * record.dimensions);
 	}
 
-	countQueries({ dimensions, queries }: QueryCount): void {
-		this.#sql.exec(
-			"UPDATE queries SET queries = queries + ?, dimensions = dimensions + ?",
-			queries,
-			dimensions,
-		);
+	countQueries(report: QueryReport): void {
+		this.ctx.storage.transactionSync(() => this.#days.count(report, Date.now()));
+	}
+
+	days(period: VectorPeriod): { rows: VectorDay[]; truncated: boolean } {
+		return this.#days.report(period);
 	}
 
 	usage(): VectorUsage {
@@ -241,12 +235,7 @@ export abstract class VectorRegistryObject extends DurableObject {
 				coalesce(sum(vectors * dimensions), 0) AS storedDimensions FROM indexes`,
 			)
 			.one();
-		const queried = this.#sql
-			.exec<{ queries: number; queriedDimensions: number }>(
-				"SELECT queries, dimensions AS queriedDimensions FROM queries",
-			)
-			.one();
-		return { ...stored, ...queried };
+		return { ...stored, ...this.#days.totals() };
 	}
 
 	override async alarm(): Promise<void> {
