@@ -26,7 +26,10 @@ const ENGINE_NAMES = [
 	"mistral-medium-latest",
 	"llama-3.3-70b-versatile",
 	"meta-llama/Llama-3.3-70B-Instruct-Turbo",
+	"qwen3.7-max",
 	"sonar-pro",
+	"v0-1.5-md",
+	"zai-org/GLM-4.7",
 ];
 
 /** All outgoing requests go to the scripted hosts, so the addresses are those of the real ones. */

@@ -16,7 +16,7 @@ interface Message {
 }
 
 interface Sdk {
-	query(parameters: { prompt: string; options: object }): AsyncIterable<Message>;
+	query(parameters: { prompt: string | AsyncIterable<object>; options: object }): AsyncIterable<Message>;
 	createSdkMcpServer(options: object): object;
 	tool(
 		name: string,
@@ -51,7 +51,7 @@ export const client: Library = {
 				DISABLE_AUTOUPDATER: "1",
 			},
 		};
-		const run = async (prompt: string, options: object = {}): Promise<Message> => {
+		const run = async (prompt: string | AsyncIterable<object>, options: object = {}): Promise<Message> => {
 			for await (const message of query({ prompt, options: { ...common, ...options } }))
 				if (message.type === "result") {
 					if (message.is_error)
@@ -99,7 +99,18 @@ export const client: Library = {
 				const outputFormat = { type: "json_schema", schema: PERSON_SCHEMA };
 				return (await run(prompt, { outputFormat })).structured_output;
 			},
+			async describe(text, png) {
+				const source = { type: "base64", media_type: "image/png", data: Buffer.from(png).toString("base64") };
+				const content = [
+					{ type: "text", text },
+					{ type: "image", source },
+				];
+				// A prompt with an image is its streaming input.
+				async function* prompt() {
+					yield { type: "user", message: { role: "user", content }, parent_tool_use_id: null };
+				}
+				return (await run(prompt())).result ?? "";
+			},
 		};
 	},
-	unsupported: { image: "a prompt with an image needs its streaming input, which waits for a session" },
 };

@@ -1,67 +1,12 @@
-import { KIMI, type Library, OPENAI_MODELS, PERSON_SCHEMA, WEATHER_SCHEMA } from "../library/client.ts";
-
-interface Message {
-	text: string;
-}
-interface Agent {
-	invoke(state: object): Promise<{ messages: Message[]; structuredResponse?: unknown }>;
-	stream(
-		state: object,
-		options: { streamMode: "messages"; signal: AbortSignal },
-	): Promise<AsyncIterable<[Message, unknown]>>;
-}
-interface LangChain {
-	createAgent(options: object): Agent;
-	tool(run: (input: { city: string }) => string, options: object): object;
-}
+import { KIMI, type Library, OPENAI_MODELS } from "../library/client.ts";
+import { type CreateAgent, LANGCHAIN_AGENT, langchainAgent } from "../library/langchain-agent.ts";
 
 export const client: Library = {
 	title: "langchain, createAgent",
-	packages: ["langchain", "@langchain/openai", "@langchain/core", "@langchain/langgraph"],
+	packages: LANGCHAIN_AGENT,
 	models: [...OPENAI_MODELS, KIMI],
-	async open({ base, load, model: id, token }) {
-		const { createAgent, tool } = await load<LangChain>("langchain");
-		const { ChatOpenAI } = await load<{ ChatOpenAI: new (options: object) => object }>("@langchain/openai");
-		const model = new ChatOpenAI({ model: id, apiKey: token, configuration: { baseURL: `${base}/v1` } });
-		const open = (options: object = {}) => createAgent({ model, tools: [], ...options });
-		const userTurn = (content: string | object[]) => ({ role: "user", content });
-		const answerOf = async (agent: Agent, content: string | object[]): Promise<string> =>
-			(await agent.invoke({ messages: [userTurn(content)] })).messages.at(-1)?.text ?? "";
-		return {
-			async converse(prompts) {
-				const agent = open();
-				let messages: object[] = [];
-				const answers: string[] = [];
-				for (const prompt of prompts) {
-					const state = await agent.invoke({ messages: [...messages, userTurn(prompt)] });
-					messages = state.messages;
-					answers.push(state.messages.at(-1)?.text ?? "");
-				}
-				return answers;
-			},
-			async *stream(prompt, signal) {
-				const chunks = await open().stream(
-					{ messages: [userTurn(prompt)] },
-					{ streamMode: "messages", signal },
-				);
-				for await (const [{ text }] of chunks) yield text;
-			},
-			callTools: (prompt, { description, name, run }) =>
-				answerOf(
-					open({ tools: [tool(({ city }) => run(city), { name, description, schema: WEATHER_SCHEMA })] }),
-					prompt,
-				),
-			async extract(prompt) {
-				const agent = open({ responseFormat: { title: "person", ...PERSON_SCHEMA } });
-				return (await agent.invoke({ messages: [userTurn(prompt)] })).structuredResponse;
-			},
-			describe(text, png) {
-				const url = `data:image/png;base64,${Buffer.from(png).toString("base64")}`;
-				return answerOf(open(), [
-					{ type: "text", text },
-					{ type: "image_url", image_url: { url } },
-				]);
-			},
-		};
+	async open(context) {
+		const { createAgent } = await context.load<{ createAgent: CreateAgent }>("langchain");
+		return langchainAgent(context, createAgent);
 	},
 };

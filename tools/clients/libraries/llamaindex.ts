@@ -1,4 +1,4 @@
-import { KIMI, type Library, OPENAI_MODELS, WEATHER_SCHEMA } from "../library/client.ts";
+import { KIMI, type Library, OPENAI_MODELS, PERSON_SCHEMA, WEATHER_SCHEMA } from "../library/client.ts";
 
 interface Message {
 	content: string;
@@ -7,7 +7,11 @@ interface Message {
 }
 interface Model {
 	chat(request: { messages: object[]; stream: true }): Promise<AsyncIterable<{ delta: string }>>;
-	chat(request: { messages: object[]; tools?: object[] }): Promise<{ message: Message }>;
+	chat(request: {
+		messages: object[];
+		tools?: object[];
+		responseFormat?: object;
+	}): Promise<{ message: Message }>;
 }
 
 export const client: Library = {
@@ -48,6 +52,14 @@ export const client: Library = {
 					}
 				}
 			},
+			async extract(content) {
+				const responseFormat = {
+					type: "json_schema",
+					json_schema: { name: "person", strict: true, schema: PERSON_SCHEMA },
+				};
+				const { message } = await llm.chat({ messages: [{ role: "user", content }], responseFormat });
+				return JSON.parse(message.content);
+			},
 			async describe(text, png) {
 				const url = `data:image/png;base64,${Buffer.from(png).toString("base64")}`;
 				const content = [
@@ -60,8 +72,6 @@ export const client: Library = {
 		};
 	},
 	unsupported: {
-		structured:
-			"`responseFormat` takes a schema of its own zod, which it turns into JSON (dist/index.js, `exec`)",
 		abort: "its calls take no signal (`LLMChatParamsBase` of @llamaindex/core)",
 	},
 };

@@ -1,0 +1,16 @@
+import { KIMI, type Library, OPENAI_MODELS } from "../library/client.ts";
+import { type CreateAgent, LANGCHAIN_AGENT, langchainAgent } from "../library/langchain-agent.ts";
+
+export const client: Library = {
+	title: "deepagents",
+	packages: ["deepagents", ...LANGCHAIN_AGENT],
+	models: [...OPENAI_MODELS, KIMI],
+	unsupported: {
+		structured:
+			"with OpenAI's models it makes all of its tools strict, and OpenAI refuses their schemas (`resolvedStrict`, dist/agents/nodes/AgentNode.js of langchain)",
+	},
+	async open(context) {
+		const { createDeepAgent } = await context.load<{ createDeepAgent: CreateAgent }>("deepagents");
+		return langchainAgent(context, createDeepAgent);
+	},
+};
