@@ -68,7 +68,7 @@ export interface CodingAgent {
 	compaction?: {
 		prompt?: string;
 		configure?(context: Context): void;
-		/** The reported tokens of the first request, after which it compacts. */
+		/** The reported tokens of the first request, after which it compacts, and of the request for a summary after a prompt. */
 		inputTokens?: number;
 	};
 	/** Its output when the context is full. "compaction": none, it requests a summary and retries. */

@@ -102,18 +102,18 @@ export async function compact(run: Run): Promise<string> {
 	const [first, second, summary] = [nonce(), nonce(), nonce()];
 	const prompts = [LONG_PROMPT, "Which colour?"].map((one) => run.prompt(one));
 	const { compaction } = run.client;
+	const reported = compaction?.inputTokens !== undefined && { inputTokens: compaction.inputTokens };
 	const conversations: Conversation[] = [];
 	run.hosts.follow((conversation) => {
 		const last = conversation.turns.findLast(({ role, text: written }) => role === "user" && written !== "");
-		const place = prompts.findIndex((prompt) => last?.text.includes(prompt));
-		if (conversation.compacts || place < 0) return text("The summary: ", summary);
+		// A summary of some agents quotes the first prompt, and hosts join turns of the user.
+		const place = prompts.findLastIndex((prompt) => last?.text.includes(prompt));
+		// pi quotes the conversation in a prompt, without tools.
+		if (conversation.compacts || place < 0 || conversation.tools.length === 0)
+			return { kind: "text", pieces: ["The summary: ", summary], ...(compaction?.prompt && reported) };
 		conversations.push(conversation);
 		if (place > 0) return text("Noted: ", second);
-		return {
-			kind: "text",
-			pieces: ["Noted: ", first],
-			...(compaction?.inputTokens !== undefined && { inputTokens: compaction.inputTokens }),
-		};
+		return { kind: "text", pieces: ["Noted: ", first], ...reported };
 	});
 	run.configure(compaction?.configure);
 	await run.complete(LONG_PROMPT);

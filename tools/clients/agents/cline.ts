@@ -1,7 +1,9 @@
-import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, writeFile } from "../agent/client.ts";
+import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, patchOf, writeFile } from "../agent/client.ts";
 import { KIMI } from "../library/client.ts";
 
 const NEEDS_TERMINAL = "`--id` starts its interactive mode, which needs a terminal";
+/** Of `openai`, `anthropic` and `google` alone. */
+const NO_MODEL_SEARCH = "its provider of the OpenAI-compatible kind has no search (`modelToolCapabilities`)";
 const SETTINGS = ".cline/data/settings";
 
 export const agent: CodingAgent = {
@@ -33,9 +35,16 @@ export const agent: CodingAgent = {
 	command(prompt) {
 		return { args: ["-P", "openai-compatible", prompt], env: { CLINE_TELEMETRY_DISABLED: "1" } };
 	},
+	edit(path, content, tools) {
+		// Models with "gpt" in their names have this one instead.
+		if (tools.includes("apply_patch"))
+			return { name: "apply_patch", input: { input: patchOf(path, content) } };
+		return { name: "editor", input: { path, new_text: content } };
+	},
 	overflow: /maximum context length|context/,
 	unsupported: {
 		shorten: KEEPS_LIMIT,
+		search: NO_MODEL_SEARCH,
 		resume: NEEDS_TERMINAL,
 		session: NEEDS_TERMINAL,
 		compact: NEEDS_TERMINAL,

@@ -35,6 +35,7 @@ export const agent: CodingAgent = {
 		};
 	},
 	edit: (filepath, content) => ({ name: "Write", input: { filepath, content } }),
+	compaction: { prompt: "/compact" },
 	overflow: /maximum context length|context window|too long|exceeds the maximum number of tokens|HTTP 413/,
 	unsupported: {
 		shorten: KEEPS_LIMIT,

@@ -1,4 +1,4 @@
-import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, patchOf } from "../agent/client.ts";
+import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, NO_SEARCH, patchOf } from "../agent/client.ts";
 import { KIMI } from "../library/client.ts";
 
 export const agent: CodingAgent = {
@@ -34,9 +34,11 @@ export const agent: CodingAgent = {
 			return { name: "apply_patch", input: { input: patchOf(path, content) } };
 		return { name: "create", input: { path, file_text: content } };
 	},
+	compaction: { prompt: "/compact" },
 	overflow: /exceeded the model's context limit/,
 	unsupported: {
 		session: "it leaves out the images in results of an MCP server for a model of such a provider",
 		shorten: KEEPS_LIMIT,
+		search: NO_SEARCH,
 	},
 };

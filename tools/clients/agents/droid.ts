@@ -4,6 +4,8 @@ import { KIMI } from "../library/client.ts";
 const DEFERRED_TOOLS =
 	"its requests name the tools of an MCP server as deferred, and lack them also after its `ToolSearch`";
 
+const NO_SESSION = "`droid exec -s` ends with 1, without a message and without a request";
+
 export const agent: CodingAgent = {
 	title: "Droid",
 	package: "droid",
@@ -43,7 +45,8 @@ export const agent: CodingAgent = {
 		search: NO_SEARCH,
 		session: DEFERRED_TOOLS,
 		tools: DEFERRED_TOOLS,
-		resume: "`droid exec -s` ends with 1, without a message and without a request",
+		resume: NO_SESSION,
+		compact: NO_SESSION,
 		overflow: 'it says only "Exec failed"',
 	},
 };

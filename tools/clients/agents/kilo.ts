@@ -1,6 +1,6 @@
 import { type CodingAgent, KEEPS_LIMIT, writeFile } from "../agent/client.ts";
 import { KIMI } from "../library/client.ts";
-import { configuration } from "./opencode.ts";
+import { compactionIn, configuration, edit, OWN_SEARCH } from "./opencode.ts";
 
 /** A fork of opencode, with the same configuration in another file. */
 export const agent: CodingAgent = {
@@ -21,6 +21,8 @@ export const agent: CodingAgent = {
 			env: { KILO_DISABLE_MODELS_FETCH: "1", KILO_DISABLE_AUTOUPDATE: "1" },
 		};
 	},
+	edit,
+	compaction: compactionIn("kilo.json"),
 	overflow: /maximum context length|context window|too long|exceeds the maximum number of tokens|HTTP 413/,
-	unsupported: { shorten: KEEPS_LIMIT },
+	unsupported: { search: OWN_SEARCH, shorten: KEEPS_LIMIT },
 };

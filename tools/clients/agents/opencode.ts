@@ -10,7 +10,6 @@ import { KIMI } from "../library/client.ts";
 
 const CONTEXT_TOKENS = 128_000;
 const OUTPUT_TOKENS = 16_000;
-/** It compacts a conversation that leaves less than the output. */
 const SHORT_CONTEXT_TOKENS = 20_000;
 
 export const configuration = ({ base, mcp, model, token }: Context, context = CONTEXT_TOKENS): object => ({
@@ -33,6 +32,20 @@ export const configuration = ({ base, mcp, model, token }: Context, context = CO
 	mcp: { [MCP_SERVER]: { type: "local", command: mcp, enabled: true } },
 });
 
+export const edit: CodingAgent["edit"] = (filePath, content, tools) =>
+	// OpenAI's models have the patch instead.
+	tools.includes("apply_patch")
+		? { name: "apply_patch", input: { patchText: patchOf(filePath, content) } }
+		: { name: "write", input: { filePath, content } };
+
+/** It compacts after a request that leaves less than the output. */
+export const compactionIn = (file: string): CodingAgent["compaction"] => ({
+	configure: (context) => writeFile(context.folder, file, configuration(context, SHORT_CONTEXT_TOKENS)),
+	inputTokens: SHORT_CONTEXT_TOKENS - OUTPUT_TOKENS + 1_000,
+});
+
+export const OWN_SEARCH = "its search calls a service of its own";
+
 export const agent: CodingAgent = {
 	title: "opencode",
 	package: "opencode-ai",
@@ -49,17 +62,8 @@ export const agent: CodingAgent = {
 			env: { OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" },
 		};
 	},
-	edit(filePath, content, tools) {
-		// OpenAI's models have this one instead.
-		if (tools.includes("apply_patch"))
-			return { name: "apply_patch", input: { patchText: patchOf(filePath, content) } };
-		return { name: "write", input: { filePath, content } };
-	},
-	compaction: {
-		configure: (context) =>
-			writeFile(context.folder, "opencode.json", configuration(context, SHORT_CONTEXT_TOKENS)),
-		inputTokens: SHORT_CONTEXT_TOKENS - OUTPUT_TOKENS + 1_000,
-	},
+	edit,
+	compaction: compactionIn("opencode.json"),
 	overflow: /maximum context length|context window|too long|exceeds the maximum number of tokens|HTTP 413/,
-	unsupported: { search: "its search calls a service of its own", shorten: KEEPS_LIMIT },
+	unsupported: { search: OWN_SEARCH, shorten: KEEPS_LIMIT },
 };

@@ -32,6 +32,11 @@ export const agent: CodingAgent = {
 		input: { name: PREFIX + tool, arguments: input },
 	}),
 	edit: (file_path, content) => ({ name: "write_file", input: { file_path, content } }),
+	compaction: { prompt: "/compress", inputTokens: 10_000 },
 	overflow: /maximum context length|context window|too long|exceeds the maximum number of tokens|HTTP 413/,
-	unsupported: { shorten: KEEPS_LIMIT },
+	unsupported: {
+		shorten: KEEPS_LIMIT,
+		search:
+			"its search calls only addresses of DashScope (`classifyDashScopeBaseUrl`, chunks/chunk-7I63HEBQ.js)",
+	},
 };
