@@ -9,7 +9,7 @@ import { type Call, failureOfInterruption } from "./upstream-failure.ts";
 
 /** Characters of the longest field name, with its colon. */
 const BEGINNING_CHARS = 6;
-const EVENT_FIELD = /^(?:data|event|id|retry)?:/;
+const EVENT_FIELD = /^(?:data|event|id|retry)?:/i;
 const JSON_LINES = /ndjson|jsonl|json-seq|stream\+json|json-stream/;
 
 export interface BodyBeginning {

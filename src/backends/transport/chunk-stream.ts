@@ -5,7 +5,6 @@
  * The stream is complete after `data: [DONE]`, or when the upstream ends after every choice has a `finish_reason`: then
  * `[DONE]` is added. Any other end is an error, and so is a `[DONE]` before any choice. Comments are forwarded.
  */
-import { createParser } from "eventsource-parser";
 import type { AiError } from "../../core/errors.ts";
 import { parseJson, parseLooseJson } from "../../core/json.ts";
 import { type Usage, usageOf } from "../../core/usage.ts";
@@ -15,13 +14,12 @@ import { DONE, type EventPiece, isDone, type StreamEvent, textOf } from "../../s
 import type { StreamEndFormatter } from "../../tasks/task.ts";
 import { addChoice, countsOneChoice } from "../openai/choices.ts";
 import { ChatEventReader } from "../openai/reply/chat-events.ts";
-import { failureOfAnswer } from "../openai/reply/chat-reply.ts";
+import { failureOfAnswer, failureToRead } from "../openai/reply/chat-reply.ts";
 import type { ToolCallContext } from "../openai/reply/sent-calls.ts";
 import {
 	DATA,
 	isChunk,
 	isKeepAlive,
-	JSON_START,
 	onlyContentOf,
 	parseTogether,
 	type SentChunk,
@@ -35,6 +33,7 @@ import {
 	type RelayedStream,
 	type UpstreamStream,
 } from "./event-scanner.ts";
+import { EventTextReader } from "./event-text.ts";
 import { passThrough } from "./pass-through.ts";
 import { StreamProgress } from "./progress.ts";
 import { relay } from "./relay.ts";
@@ -89,19 +88,7 @@ export class ChunkReader implements EventReader {
 	/** `#events` differs from the received bytes. */
 	#isChanged = false;
 	readonly #decoder = new TextDecoder();
-	readonly #parser = createParser({
-		onEvent: ({ event, data }) => {
-			this.lastWasEvent = true;
-			this.#error ??= this.#readData(event, data);
-		},
-		onComment: (comment) => this.#events.push({ comment }),
-		// llama.cpp: a line "error: {…}". Proxies: the JSON of an error without a field.
-		onError: ({ field, value, line = "" }) => {
-			if (field === "error")
-				this.#error ??= failureOfBody(this.#call, { error: parseJson(value ?? "") ?? value });
-			else if (JSON_START.test(line)) this.#error ??= this.#readJson(line);
-		},
-	});
+	readonly #text: EventTextReader;
 	readonly #revise: ReviseChunk | undefined;
 	#error: AiError | undefined;
 	#ifMalformed: FailureOfCall = failureOfLastEvent;
@@ -123,6 +110,20 @@ export class ChunkReader implements EventReader {
 		this.#revise = revise;
 		this.#choices = choices;
 		this.#chat = chat && new ChatEventReader(chat, choices);
+		this.#text = new EventTextReader(format, {
+			onData: (name, data, isOdd) => {
+				if (this.#error || this.done) return;
+				const wasEvent = this.lastWasEvent;
+				this.lastWasEvent = true;
+				if (isOdd) this.#change();
+				this.#error = this.#readData(name, data);
+				this.lastWasEvent ||= wasEvent;
+			},
+			onComment: (comment) => this.#events.push({ comment }),
+			onError: (error) => {
+				this.#error ??= failureOfBody(call, { error });
+			},
+		});
 	}
 
 	read(event: Uint8Array, ifMalformed: FailureOfCall, events: StreamEvent[]): AiError | undefined {
@@ -142,10 +143,10 @@ export class ChunkReader implements EventReader {
 		// Most events are one `data` line. The parser handles all others.
 		if (text.startsWith(DATA) && text.indexOf("\n") === text.length - 2 && !text.includes("\r")) {
 			this.lastWasEvent = true;
-			this.#error = this.#readData(undefined, text.slice(DATA.length, -2));
-		} else if (JSON_START.test(text)) this.#error = this.#readJson(text);
-		else if (this.format === "sse") this.#parser.feed(text);
-		else this.#parser.feed(`${text}\n`);
+			const data = EventTextReader.dataOf(text);
+			if (data.length < text.length - DATA.length - 2) this.#change();
+			this.#error = this.#readData(undefined, data);
+		} else this.#text.read(text);
 		return this.#error;
 	}
 
@@ -185,18 +186,6 @@ export class ChunkReader implements EventReader {
 		return true;
 	}
 
-	/** JSON without the fields of an event: a complete reply, or lines of chunks. */
-	#readJson(text: string): AiError | undefined {
-		this.lastWasEvent = true;
-		const lines = parseLooseJson(text) === undefined ? text.trim().split("\n") : [text.trim()];
-		this.#change();
-		for (const line of lines) {
-			const failure = line.trim() === "" ? undefined : this.#readData(undefined, line);
-			if (failure) return failure;
-		}
-		return undefined;
-	}
-
 	#readData(name: string | undefined, data: string): AiError | undefined {
 		if (isDone(data)) {
 			if (!this.#hasChoice) return failureOfShape(this.#call, "an answer: it ended before it began", data);
@@ -214,10 +203,20 @@ export class ChunkReader implements EventReader {
 			return undefined;
 		}
 		if (name === "error" || isErrorBody(chunk)) return failureOfBody(this.#call, chunk ?? data);
+		if (Array.isArray(chunk) && chunk.length > 0 && chunk.every(isChunk)) return this.#readList(chunk);
 		if (!isChunk(chunk)) return this.#ifMalformed(this.#call, data);
 		if (strict !== undefined) return this.#readEvent(chunk, data);
 		this.#change();
 		return this.#readEvent(chunk, JSON.stringify(chunk));
+	}
+
+	#readList(chunks: readonly SentChunk[]): AiError | undefined {
+		this.#change();
+		for (const chunk of chunks) {
+			const failure = this.#readEvent(chunk, JSON.stringify(chunk));
+			if (failure) return failure;
+		}
+		return undefined;
 	}
 
 	/** The upstream has sent its end: finishes the choices that it left open. */
@@ -226,6 +225,7 @@ export class ChunkReader implements EventReader {
 		this.progress.toolCalls = this.#chat?.toolCalls ?? 0;
 		const last = this.#chat?.end();
 		if (last?.kind === "failed") return failureOfAnswer(this.#call);
+		if (last?.kind === "unread") return failureToRead(this.#call, undefined);
 		if (last?.kind !== "chunk") return undefined;
 		const { chunk } = last;
 		this.#change();
@@ -253,6 +253,7 @@ export class ChunkReader implements EventReader {
 			return read.error === undefined
 				? failureOfAnswer(this.#call)
 				: failureOfBody(this.#call, { error: read.error });
+		if (read.kind === "unread") return failureToRead(this.#call, sent);
 		if (read.kind === "none") {
 			this.#drop();
 			return undefined;

@@ -1,9 +1,31 @@
 /** The text of events of OpenAI's chat streams, and the fields of their chunks. */
-import { isRecord } from "../../core/json.ts";
+import { isRecord, parseLooseJson } from "../../core/json.ts";
+import { isDone } from "../../streams/sse.ts";
 import { isErrorBody } from "./error-body.ts";
 import type { SentDelta } from "./progress.ts";
 
 export const DATA = "data: ";
+/** A field of an event with space before its name or before its colon, or in capitals. Clients ignore such fields. */
+const ODD_FIELD = /^[ \t\uFEFF]*(data|event|id|retry|error)[ \t]*:/gim;
+
+/** The text of events, with the names of their fields as clients read them. */
+export const withUsualFields = (text: string): string =>
+	text.replace(ODD_FIELD, (_, name: string) => `${name.toLowerCase()}:`);
+
+const DATA_AGAIN = /^(?:data:\s*)+/i;
+
+/**
+ * The data of one event, without a name that is there twice. Engines that do not send a blank line after each event make one of several:
+ * each line is JSON, or the mark of the end.
+ */
+export function dataLines(data: string): string[] {
+	const text = data.replace(DATA_AGAIN, "");
+	if (!text.includes("\n") || parseLooseJson(text) !== undefined) return [text];
+	const lines = text.split("\n").map((line) => line.replace(DATA_AGAIN, "").trim());
+	const filled = lines.filter((line) => line !== "");
+	return filled.every((line) => isDone(line) || parseLooseJson(line) !== undefined) ? filled : [text];
+}
+
 /** No field of an event begins so. */
 export const JSON_START = /^\s*[{[]/;
 /** Between two events of one line. */

@@ -25,14 +25,39 @@ export function errorBodyOf(text: string): unknown {
 export function isErrorBody(value: unknown): boolean {
 	if (Array.isArray(value)) return value.length > 0 && isErrorBody(value[0]);
 	if (!isRecord(value)) return false;
-	const { object, type, error, base_resp, choices } = value;
-	if (object === "error" || type === "error" || isFilled(error)) return true;
+	const { object, type, error, base_resp, choices, fault } = value;
+	if (object === "error" || type === "error" || isFilled(error) || isRecord(fault)) return true;
 	if (isRecord(base_resp) && Number(base_resp.status_code ?? 0) !== 0) return true;
-	if (choices !== undefined && choices !== null) return false;
-	const { errors, detail, success, status, code, message, msg } = value;
-	if (isFilled(errors) || isFilled(detail)) return true;
-	const hasMessage = typeof message === "string" || typeof msg === "string";
+	if (isFilled(choices)) return false;
+	const { errors, detail, success, status, code } = value;
+	if (!Array.isArray(choices) && (isFilled(errors) || isFilled(detail))) return true;
+	if (statusIn(value) !== undefined || OWN_CODES.some((name) => isErrorCode(value[name]))) return true;
+	const hasMessage = SENTENCES.some((name) => typeof value[name] === "string");
 	return hasMessage && (success === false || status === "error" || isErrorCode(code) || isErrorType(type));
+}
+
+/** Fields with the sentence of an error, the most usual first. */
+const SENTENCES = [
+	"message",
+	"msg",
+	"detail",
+	"error_message",
+	"errorMessage",
+	"error_msg",
+	"errorMsg",
+	"status_msg",
+];
+/** Fields with a code that only errors have. */
+const OWN_CODES = ["error_code", "errorCode", "errorcode"];
+/** Fields with an HTTP status. `status` may also be that of a job. */
+const STATUSES = ["statusCode", "status_code", "http_status", "httpStatus", "status"];
+
+/** The HTTP status of an error in its own fields. */
+function statusIn(body: Record<string, unknown>): number | undefined {
+	const statuses = STATUSES.map((name) => body[name])
+		.filter((value) => typeof value === "number" || (typeof value === "string" && value.trim() !== ""))
+		.map(Number);
+	return statuses.find((status) => Number.isInteger(status) && status >= 400 && status <= 599);
 }
 
 /** Some hosts put the code of a success into every event. */
@@ -64,6 +89,7 @@ export function readError(body: unknown, depth = 0): SentError {
 		code: nested.code ?? text.code ?? own.code,
 		type: nested.type ?? text.type ?? own.type,
 		param: nested.param ?? text.param ?? own.param,
+		status: nested.status ?? text.status ?? own.status,
 		retryAfter: nested.retryAfter ?? text.retryAfter ?? own.retryAfter,
 	};
 }
@@ -74,20 +100,23 @@ function innerOf({ error, errors, base_resp, metadata, fault }: Record<string, u
 	if (Array.isArray(errors) && errors.length > 0) return errors[0];
 	if (isRecord(base_resp)) return { code: base_resp.status_code, message: base_resp.status_msg };
 	if (isRecord(metadata) && isFilled(metadata.raw)) return metadata.raw;
-	return isRecord(fault) ? { message: fault.faultstring } : undefined;
+	if (!isRecord(fault)) return undefined;
+	const { faultstring, faultcode, detail, ...others } = fault;
+	const code = isRecord(detail) ? detail.errorcode : undefined;
+	return { message: faultstring, code: code ?? faultcode, ...others };
 }
 
 function ownError(body: Record<string, unknown>): SentError {
-	const { message, msg, detail, error_message, errorMessage, status_msg, code, type, error_type, status } =
-		body;
-	const { param, reason } = body;
-	const sentence = [message, msg, detail, error_message, errorMessage, status_msg].find(isFilled);
+	const { code, type, error_type, status, param, reason } = body;
+	const sentence = SENTENCES.map((name) => body[name]).find(isFilled);
+	const ownCode = [code, ...OWN_CODES.map((name) => body[name])].find(isFilled);
 	const retryAfter = retryAfterIn(body);
 	return {
 		message: sentenceOf(sentence),
-		code: textOf(code),
+		code: textOf(ownCode),
 		type: textOf([type, error_type, status, reason].find((value) => isFilled(value) && value !== "error")),
 		param: textOf(isFilled(param) && param !== "None" ? param : undefined),
+		status: statusIn(body),
 		...(retryAfter !== undefined && { retryAfter }),
 	};
 }

@@ -203,7 +203,7 @@ const STATUS_OF_TYPE = new Map<string | undefined, number>([
 
 /** Names that are not in the table, by their family. OpenAI's Responses has a code for each fault of an image. */
 const STATUS_OF_FAMILY: readonly (readonly [RegExp, number])[] = [
-	[/rate_limit|too_many_requests|throttl/i, 429],
+	[/rate_?limit|too_many_requests|throttl|quota_?violation|spike_?arrest/i, 429],
 	[/timeout/i, 504],
 	[/^(?:invalid|unsupported|empty)_|_mismatch$|_policy(?:_violation)?$|(?:^|_)image(?:_|$)/i, 400],
 ];
@@ -212,13 +212,13 @@ const STATUS_OF_FAMILY: readonly (readonly [RegExp, number])[] = [
 const GENERAL_TYPE = "invalid_request_error";
 
 /** The status that an error inside an answer stands for. */
-export function statusOf({ code, type }: SentError): number {
+export function statusOf({ code, type, status: named }: SentError): number {
 	const status = Number(code);
 	if (Number.isInteger(status) && status >= 400 && status <= 599) return status;
 	const byType = STATUS_OF_TYPE.get(type);
 	const byCode = STATUS_OF_TYPE.get(code);
 	const exact = type === GENERAL_TYPE ? (byCode ?? byType) : (byType ?? byCode);
-	return exact ?? familyStatus(code) ?? familyStatus(type) ?? 500;
+	return exact ?? named ?? familyStatus(code) ?? familyStatus(type) ?? 500;
 }
 
 const familyStatus = (name = ""): number | undefined =>

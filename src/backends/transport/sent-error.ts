@@ -5,6 +5,8 @@ export interface SentError {
 	type?: string | undefined;
 	/** The field of the request that the engine blames. */
 	param?: string | undefined;
+	/** The HTTP status in its fields. */
+	status?: number | undefined;
 	/** Seconds. */
 	retryAfter?: number | undefined;
 }

@@ -331,7 +331,7 @@ describe("a stream", () => {
 	});
 
 	it("waits for all requested choices", async () => {
-		const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
+		const finish = 'data: {"choices":[{"index":0,"delta":{"content":"Hello"},"finish_reason":"stop"}]}\n\n';
 		const { error } = await drain(
 			await eventsOf(ask("text-generation", { ...input, n: 2 }, () => eventStream(finish))),
 		);

@@ -6,8 +6,9 @@ import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../../../core/json.ts";
 import { pick } from "../../../core/present.ts";
 import type { ChatChunk } from "../../../tasks/text-generation/types.ts";
-import { finishReasonOf, readFinishReason } from "./finish-reasons.ts";
-import { hasOutput, readChoice } from "./message.ts";
+import { finishReasonOf, isGivenUp, readFinishReason } from "./finish-reasons.ts";
+import { usualForm } from "./forms.ts";
+import { laterState, type OutputState, outputState, readChoice } from "./message.ts";
 import { sentCallsOf, type ToolCallContext } from "./sent-calls.ts";
 import { ToolCallAssembler } from "./tool-calls.ts";
 import { usageIn } from "./usage.ts";
@@ -17,16 +18,18 @@ type ChunkChoice = ChatChunk["choices"][number];
 /** One choice of the stream so far. */
 interface ChoiceState {
 	calls: ToolCallAssembler;
-	/** It has more than a role. */
-	hasOutput: boolean;
+	output: OutputState;
 	isFinished: boolean;
 }
 
-/** `failed`: the engine has given an answer up; `error` is its own error, if it sent one. */
+/** `failed`: the engine has given an answer up; `error` is its own error, if it sent one. `unread`: nothing in it could be read. */
 type RepairedEvent =
 	| { kind: "chunk"; chunk: Record<string, unknown> }
 	| { kind: "none" }
+	| { kind: "unread" }
 	| { kind: "failed"; error?: unknown };
+
+type NoAnswer = Extract<RepairedEvent, { kind: "failed" | "unread" }>;
 
 const NO_CHUNK: RepairedEvent = { kind: "none" };
 
@@ -55,18 +58,17 @@ export class ChatEventReader {
 	}
 
 	#readFields(sent: Record<string, unknown>): RepairedEvent {
+		const form = usualForm(sent);
+		if (form && form !== sent) return this.read(form);
 		const { choices } = sent;
 		const usage = usageIn(sent);
-		if (!Array.isArray(choices) && !isRecord(choices) && !usage) {
-			const inner = [sent.result, sent.data].find((value) => isRecord(value) && value.choices);
-			return isRecord(inner) ? this.read(inner) : NO_CHUNK;
-		}
-		const list: readonly unknown[] = Array.isArray(choices) ? choices : isRecord(choices) ? [choices] : [];
+		if (!Array.isArray(choices) && !usage) return NO_CHUNK;
+		const list: readonly unknown[] = Array.isArray(choices) ? choices : [];
 		const repaired: ChunkChoice[] = [];
 		for (const [position, choice] of list.entries()) {
 			const read = this.#readChoice(choice, position);
 			if (read === undefined) continue;
-			if ("failed" in read) return { kind: "failed", error: read.failed };
+			if (!("choice" in read)) return read;
 			repaired.push(read.choice);
 		}
 		this.#last = sent;
@@ -87,8 +89,8 @@ export class ChatEventReader {
 		const choices: ChunkChoice[] = [];
 		for (const [index, state] of open) {
 			const tool_calls = state.calls.finish();
-			const finish_reason = finishReasonOf(undefined, state.calls.state, state.hasOutput);
-			if (finish_reason === undefined) return { kind: "failed" };
+			const finish_reason = finishReasonOf(undefined, state.calls.state, state.output);
+			if (finish_reason === undefined) return { kind: "unread" };
 			state.isFinished = true;
 			choices.push({ index, delta: tool_calls.length > 0 ? { tool_calls } : {}, finish_reason });
 		}
@@ -96,31 +98,36 @@ export class ChatEventReader {
 	}
 
 	/** Returns the choice itself if it needs no change. `undefined`: it was not requested. */
-	#readChoice(sent: unknown, position: number): { choice: ChunkChoice } | { failed: unknown } | undefined {
+	#readChoice(sent: unknown, position: number): { choice: ChunkChoice } | NoAnswer | undefined {
 		if (isPlain(sent)) {
 			const index = this.#requestedIndex(sent.index);
 			if (index === undefined) return undefined;
 			const known = this.#choices.get(index);
 			if (known && index === sent.index) {
-				known.hasOutput ||= hasOutput(sent.delta);
+				if (known.output !== "some") known.output = laterState(known.output, outputState(sent.delta));
 				return { choice: sent };
 			}
 		}
 		const { index: sentIndex, message, error, fields } = readChoice(sent, position);
-		if (error !== undefined) return { failed: error };
+		if (error !== undefined) return { kind: "failed", error };
 		const index = this.#requestedIndex(sentIndex);
 		if (index === undefined) return undefined;
 		const isFirst = !this.#choices.has(index);
 		const state = this.#stateOf(index);
-		const isSummary = isRecord(sent) && !isRecord(sent.delta) && isRecord(sent.message) && state.hasOutput;
-		const { tool_calls, function_call: _, ...texts } = message;
-		// MiniMax repeats the complete answer in its last event.
-		const pieces = isSummary ? [] : state.calls.add(sentCallsOf(message));
 		const reason = readFinishReason(fields.finish_reason);
+		// MiniMax repeats the complete answer in its last event.
+		const isSummary =
+			reason !== undefined &&
+			isRecord(sent) &&
+			!isRecord(sent.delta) &&
+			isRecord(sent.message) &&
+			state.output === "some";
+		const { tool_calls, function_call: _, ...texts } = message;
+		const pieces = isSummary ? [] : state.calls.add(sentCallsOf(message));
 		if (reason !== undefined) pieces.push(...state.calls.finish());
-		state.hasOutput ||= hasOutput(texts);
+		state.output = laterState(state.output, outputState(texts));
 		const finish = this.#finish(state, reason);
-		if (finish === undefined) return { failed: undefined };
+		if (finish === undefined) return { kind: isGivenUp(reason) ? "failed" : "unread" };
 		const calls = pieces.length > 0 ? { tool_calls: pieces } : tool_calls === null ? { tool_calls } : {};
 		// OpenAI's SDK refuses a stream without a role.
 		const role = isFirst && !texts.role ? { role: "assistant" } : {};
@@ -138,7 +145,7 @@ export class ChatEventReader {
 		const hasCalls = state.calls.count > 0;
 		// The engine broke off inside the arguments.
 		if (reason === "error" && hasCalls && !state.calls.isComplete) return undefined;
-		return finishReasonOf(reason, state.calls.state, state.hasOutput);
+		return finishReasonOf(reason, state.calls.state, state.output);
 	}
 
 	/** Some engines number the only choice 1, or send more choices than the request has. Clients read the one with the index 0. */
@@ -151,7 +158,8 @@ export class ChatEventReader {
 	#stateOf(index: number): ChoiceState {
 		const known = this.#choices.get(index);
 		if (known) return known;
-		const state = { calls: new ToolCallAssembler(this.#context), hasOutput: false, isFinished: false };
+		const calls = new ToolCallAssembler(this.#context);
+		const state: ChoiceState = { calls, output: "none", isFinished: false };
 		this.#choices.set(index, state);
 		return state;
 	}
@@ -175,10 +183,14 @@ function withoutOddFields(sent: Record<string, unknown>): Record<string, unknown
 /** Whether a choice is a piece of text in OpenAI's form. Most are, and this check takes a tenth of the reader's time. */
 function isPlain(choice: unknown): choice is ChunkChoice {
 	if (!isRecord(choice) || typeof choice.index !== "number" || !isRecord(choice.delta)) return false;
-	const { finish_reason, delta, error, usage } = choice;
+	const { finish_reason, finishReason, delta, error, usage, tool_calls, function_call } = choice;
 	const { role, content, refusal, reasoning_content, reasoning, reasoning_details, thinking } = delta;
 	return (
 		isAbsent(finish_reason) &&
+		isAbsent(finishReason) &&
+		isAbsent(tool_calls) &&
+		isAbsent(function_call) &&
+		isAbsent(delta.finish_reason) &&
 		isAbsent(error) &&
 		isAbsent(usage) &&
 		isText(content) &&

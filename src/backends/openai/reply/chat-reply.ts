@@ -9,9 +9,14 @@ import type {
 	ToolCall,
 } from "../../../tasks/text-generation/types.ts";
 import { isErrorBody } from "../../transport/error-body.ts";
-import { type Call, failureOfBody, failureOfTarget } from "../../transport/upstream-failure.ts";
-import { type CallState, finishReasonOf, readFinishReason } from "./finish-reasons.ts";
-import { hasOutput, readChoice } from "./message.ts";
+import {
+	type Call,
+	failureOfBody,
+	failureOfShape,
+	failureOfTarget,
+} from "../../transport/upstream-failure.ts";
+import { type CallState, finishReasonOf, isGivenUp, readFinishReason } from "./finish-reasons.ts";
+import { outputState, readChoice } from "./message.ts";
 import { isCutOff, readToolCalls, sentCallsOf, type ToolCallContext } from "./sent-calls.ts";
 import { ReplyUsage, usageIn } from "./usage.ts";
 
@@ -39,6 +44,10 @@ function takesObject({ function: { parameters } }: ChatTool): boolean {
 /** The engine has given the answer up. */
 export const failureOfAnswer = (call: Call) =>
 	failureOfTarget(call.target, "executionFailed", "could not finish its answer");
+
+/** Nothing in the answer could be read. `sent`: what the engine sent, for the log. */
+export const failureToRead = (call: Call, sent: unknown) =>
+	failureOfShape(call, "a chat answer", JSON.stringify(sent));
 
 /** Adds the fields that the engine omitted. Fields that are not read are unchanged. */
 export function completion(
@@ -82,8 +91,9 @@ function completeChoice(sent: unknown, position: number, context: ToolCallContex
 	if (error !== undefined) throw failureOfBody(call, { error });
 	const { tool_calls, function_call, ...texts } = message;
 	const calls = readToolCalls(sentCallsOf(message), context);
-	const reason = finishReasonOf(readFinishReason(fields.finish_reason), stateOf(calls), hasOutput(texts));
-	if (reason === undefined) throw failureOfAnswer(call);
+	const sentReason = readFinishReason(fields.finish_reason);
+	const reason = finishReasonOf(sentReason, stateOf(calls), outputState(texts));
+	if (reason === undefined) throw isGivenUp(sentReason) ? failureOfAnswer(call) : failureToRead(call, sent);
 	const isLegacy = isRecord(function_call);
 	return {
 		...fields,

@@ -3,6 +3,8 @@
  * says that the answer has ended, so it is `stop`.
  */
 
+import type { OutputState } from "./message.ts";
+
 /** The answer is not complete: the engine gave it up. */
 const FAILED = "error";
 
@@ -66,17 +68,22 @@ export type CallState = "none" | "complete" | "cut";
 /**
  * The reason of a complete choice. Calls decide, whatever the engine claims, unless its output was cut at a limit or by a filter: a
  * caller must not run a call whose arguments are not complete.
- * A choice without any output has failed, unless the engine says why it has ended. `undefined`: the answer has failed.
+ * `undefined`: the engine gave the answer up ({@link isGivenUp}), or nothing in it could be read.
  */
 export function finishReasonOf(
 	reason: string | undefined,
 	calls: CallState,
-	hasOutput: boolean,
+	output: OutputState,
 ): string | undefined {
 	if (calls === "cut" && reason !== FAILED) return reason === "content_filter" ? reason : "length";
 	if (calls === "complete") return reason === "length" || reason === "content_filter" ? reason : "tool_calls";
 	if (reason === FAILED) return undefined;
-	if (reason !== undefined && reason !== "tool_calls") return reason;
 	// Without a call, a client would wait for one.
-	return hasOutput ? "stop" : undefined;
+	if (output === "some") return reason === undefined || reason === "tool_calls" ? "stop" : reason;
+	if (reason === "content_filter") return reason;
+	if (output === "unread" || reason === "tool_calls") return undefined;
+	return output === "empty" || reason === "length" ? reason : undefined;
 }
+
+/** Whether the engine says with its reason that it gave the answer up. */
+export const isGivenUp = (reason: string | undefined): boolean => reason === FAILED;

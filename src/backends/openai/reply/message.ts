@@ -3,6 +3,7 @@
  * and a delta have the same fields.
  */
 import { isRecord } from "../../../core/json.ts";
+import { asMessage } from "./forms.ts";
 import { sentCallsOf } from "./sent-calls.ts";
 import { readContent, readReasoning } from "./texts.ts";
 
@@ -26,17 +27,23 @@ interface SentChoice {
 /** @param position of the choice in its list, for hosts that send no index. */
 export function readChoice(sent: unknown, position: number): SentChoice {
 	if (!isRecord(sent)) return { index: position, message: {}, fields: {} };
-	const { index, message, delta, text, error, ...fields } = sent;
-	const part = [message, delta].find((value) => isRecord(value) || typeof value === "string") ?? {
+	const { index, message, messages, delta, text, error, tool_calls, function_call, finishReason, ...fields } =
+		sent;
+	const part = [message, delta, messages]
+		.map(asMessage)
+		.find((value) => isRecord(value) || typeof value === "string") ?? {
 		// Older APIs.
 		...("text" in sent && { content: text }),
 		...("content" in sent && { content: sent.content }),
 	};
+	const { finish_reason: inner, ...own } = isRecord(part) ? part : { content: part };
+	const hasCallsBeside = sentCallsOf(own).length === 0 && sentCallsOf(sent).length > 0;
+	const end = fields.finish_reason ?? inner ?? finishReason ?? fields.stop_reason;
 	return {
 		index: typeof index === "number" ? index : position,
-		message: readMessage(isRecord(part) ? part : { content: part }),
+		message: readMessage(hasCallsBeside ? { ...own, tool_calls: sentCallsOf(sent) } : own),
 		...(error !== undefined && error !== null && { error }),
-		fields,
+		fields: { ...fields, ...(end !== undefined && { finish_reason: end }) },
 	};
 }
 
@@ -62,16 +69,62 @@ export function readMessage(message: Record<string, unknown>): SentMessage {
 	};
 }
 
-/** Whether a message, or a delta, has more than its role. */
-export const hasOutput = (message: object): boolean =>
-	Object.entries(message).some(
-		([field, value]) =>
-			field !== "role" &&
-			value !== undefined &&
-			value !== null &&
-			value !== "" &&
-			!(Array.isArray(value) && value.length === 0),
-	);
+/** Fields with an answer, or with a part of one. */
+const OUTPUT_FIELDS: ReadonlySet<string> = new Set([
+	"content",
+	"reasoning_content",
+	"reasoning",
+	"reasoning_text",
+	"reasoning_details",
+	"thinking",
+	"thinking_blocks",
+	"refusal",
+	"tool_calls",
+	"function_call",
+	"audio",
+	"images",
+	"video",
+	"annotations",
+	"extra_content",
+]);
+/** Fields of texts that are no answer. */
+const OTHER_FIELDS: ReadonlySet<string> = new Set([
+	"role",
+	"id",
+	"type",
+	"object",
+	"name",
+	"model",
+	"status",
+	"phase",
+	"finish_reason",
+	"stop_reason",
+	"tool_call_id",
+]);
+
+/**
+ * What was read of a message, or of all deltas of one choice. `empty`: its content is empty. `none`: it has no content. `unread`: only texts
+ * in fields that are not known.
+ */
+export type OutputState = "some" | "empty" | "none" | "unread";
+
+const STATES: readonly OutputState[] = ["none", "empty", "unread", "some"];
+
+/** The state after another part. */
+export const laterState = (before: OutputState, after: OutputState): OutputState =>
+	STATES.indexOf(after) > STATES.indexOf(before) ? after : before;
+
+/** What a message, or a delta, has. */
+export function outputState(message: object): OutputState {
+	let state: OutputState = "content" in message ? "empty" : "none";
+	for (const [field, value] of Object.entries(message)) {
+		if (value === undefined || value === null || value === "") continue;
+		if (Array.isArray(value) && value.length === 0) continue;
+		if (OUTPUT_FIELDS.has(field)) return "some";
+		if (typeof value === "string" && !OTHER_FIELDS.has(field)) state = "unread";
+	}
+	return state;
+}
 
 /** Parts of content that are calls, in replies of proxies of Anthropic's API. */
 const CALL_PARTS: ReadonlySet<unknown> = new Set(["tool_use", "tool_call", "function_call"]);

@@ -2,7 +2,7 @@
 import { isRecord, parseJson } from "../../../core/json.ts";
 import { JsonRepair } from "../../../core/json-repair.ts";
 import type { ToolCall } from "../../../tasks/text-generation/types.ts";
-import { mayBeEncodedTwice, readArguments } from "../../tool-arguments.ts";
+import { decodedOnce, mayBeEncodedTwice, mayBeFenced, readArguments } from "../../tool-arguments.ts";
 
 export interface ToolCallContext {
 	/** Names of the tools that the request offers. Empty: unknown. */
@@ -84,6 +84,7 @@ export function readToolCalls(sent: readonly unknown[], context: ToolCallContext
  * answer cut their arguments off (vLLM's streams).
  */
 export function isCutOff(text: string): boolean {
+	if (mayBeFenced(text)) return decodedOnce(text) === text || isCutOff(decodedOnce(text));
 	if (mayBeEncodedTwice(text)) return parseJson(text) === undefined;
 	const json = new JsonRepair();
 	json.write(text);

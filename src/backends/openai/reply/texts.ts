@@ -14,7 +14,7 @@ interface MessageTexts {
 }
 
 /** Fields of one part that hold its text. */
-const TEXT_FIELDS = ["text", "thinking", "reasoning", "content", "summary", "refusal"] as const;
+const TEXT_FIELDS = ["text", "thinking", "reasoning", "content", "summary", "refusal", "value"] as const;
 const REASONING_PARTS: ReadonlySet<unknown> = new Set([
 	"thinking",
 	"reasoning",
@@ -56,9 +56,10 @@ export function readReasoning(message: Record<string, unknown>): string {
 
 /** An object that has a text in one of the usual fields, not a document in JSON mode. */
 const isPart = (value: unknown): boolean =>
-	isRecord(value) &&
-	(typeof value.type === "string" || Object.keys(value).length === 1) &&
-	textIn(value) !== "";
+	isRecord(value) && (typeof value.type === "string" || isOnlyText(value)) && textIn(value) !== "";
+
+const isOnlyText = ({ annotations: _, ...fields }: Record<string, unknown>): boolean =>
+	Object.keys(fields).length === 1;
 
 /** A number or an object is JSON: some engines send the parsed answer in JSON mode. */
 const plainText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));

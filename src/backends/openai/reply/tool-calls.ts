@@ -217,7 +217,7 @@ function addArguments(call: StreamedCall, text: string): void {
 }
 
 /** Whether a piece is the beginning of arguments, which may be encoded twice. */
-const begins = (text: string): boolean => /^\s*(?:"\s*)?\{/.test(text);
+const begins = (text: string): boolean => /^\s*(?:"\s*|```\w*\s*)?\{/.test(text);
 
 const isComplete = ({ json, arguments: text }: StreamedCall): boolean =>
 	json.state === "complete" || parseRecord(decodedOnce(text)) !== undefined;

@@ -1,0 +1,57 @@
+/** Reads the text of complete events that is not one `data` line in its usual form. */
+import { createParser } from "eventsource-parser";
+import { parseJson, parseLooseJson } from "../../core/json.ts";
+import type { EventFormat } from "../../streams/event-splitter.ts";
+import { DATA, dataLines, JSON_START, withUsualFields } from "./chunk-text.ts";
+
+interface EventHandlers {
+	/** `isOdd`: clients would read the event differently, or not at all. */
+	onData(name: string | undefined, data: string, isOdd: boolean): void;
+	onComment(comment: string): void;
+	/** A line with an error. */
+	onError(error: unknown): void;
+}
+
+export class EventTextReader {
+	readonly #on: EventHandlers;
+	readonly #format: EventFormat;
+	#isOdd = false;
+	readonly #parser = createParser({
+		onEvent: ({ event, data }) => {
+			for (const part of dataLines(data)) this.#on.onData(event, part, this.#isOdd || part !== data);
+		},
+		onComment: (comment) => this.#on.onComment(comment),
+		// llama.cpp: a line "error: {…}". Proxies: the JSON of an error without a field.
+		onError: ({ field, value, line = "" }) => {
+			if (field === "error") this.#on.onError(parseJson(value ?? "") ?? value);
+			else if (JSON_START.test(line)) this.#readJson(line);
+		},
+	});
+
+	constructor(format: EventFormat, on: EventHandlers) {
+		this.#format = format;
+		this.#on = on;
+	}
+
+	read(sent: string): void {
+		if (JSON_START.test(sent)) {
+			this.#readJson(sent);
+			return;
+		}
+		const text = withUsualFields(sent);
+		this.#isOdd = text !== sent;
+		this.#parser.feed(this.#format === "sse" ? text : `${text}\n`);
+	}
+
+	/** The data of an event of one line. */
+	static dataOf(line: string): string {
+		const data = line.slice(DATA.length, -2);
+		return data.startsWith("data:") ? (dataLines(data)[0] ?? "") : data;
+	}
+
+	/** JSON without the fields of an event: a complete reply, or lines of chunks. */
+	#readJson(text: string): void {
+		const lines = parseLooseJson(text) === undefined ? text.trim().split("\n") : [text.trim()];
+		for (const line of lines) if (line.trim() !== "") this.#on.onData(undefined, line, true);
+	}
+}
