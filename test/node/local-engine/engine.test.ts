@@ -463,11 +463,15 @@ describe("ganglion --engine local", () => {
 				"x-ganglion-model": LLAMA,
 				"x-ganglion-weights": "hugging-quants/Llama-3.2-1B-Instruct-Q4_K_M-GGUF@abc123; sibling",
 			});
-			const listed = await fetch(`http://127.0.0.1:${port}/client/v4/local-models`, {
-				headers: { authorization: "Bearer an-admin-token-of-a-test-with-32-characters" },
-			});
-			const { result: status } = (await listed.json()) as { result: { models: StatusRow[] } };
-			expect(status.models.find((row) => row.name === LLAMA)?.state).toMatch(/^load(?:ing|ed)$/);
+			const listed = async (): Promise<string | undefined> => {
+				const reply = await fetch(`http://127.0.0.1:${port}/client/v4/local-models`, {
+					headers: { authorization: "Bearer an-admin-token-of-a-test-with-32-characters" },
+				});
+				const { result: status } = (await reply.json()) as { result: { models: StatusRow[] } };
+				return status.models.find((row) => row.name === LLAMA)?.state;
+			};
+			// The event may come after the answer.
+			await expect.poll(listed).toBe("loaded");
 			const doctor = await ganglion(["doctor", "--engine", "local", "--url", `http://127.0.0.1:${port}`], {
 				env: { ...env, HOME: folder, GANGLION_TOKEN: "an-admin-token-of-a-test-with-32-characters" },
 			});
