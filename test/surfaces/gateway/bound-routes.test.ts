@@ -109,8 +109,14 @@ const distinct = (routes: readonly AppRoute[]): AppRoute[] => [
 ];
 /** The body of a search always names a gateway. */
 const NAMELESS = RUNNING.filter(({ path }) => !path.endsWith("/websearch"));
+/** They run in a gateway, and do not change it. */
+const REPLAYS = ROUTES.filter(({ path }) => /\/gateways\/:gateway\/replay(?:\/|$)/.test(path));
 const CHANGING = ROUTES.filter(
-	({ method, path }) => path.includes("/ai-gateway/") && method !== "GET" && !path.endsWith("/cache/purge"),
+	(route) =>
+		route.path.includes("/ai-gateway/") &&
+		route.method !== "GET" &&
+		!route.path.endsWith("/cache/purge") &&
+		!REPLAYS.includes(route),
 );
 
 /** A request that names no gateway, but metadata. `OUTSIDE` runs only if no gateway is required. */
@@ -177,6 +183,16 @@ describe("a token that must use the gateway prod", () => {
 			);
 		}
 		expect(await services.gateways.find(account, "prod")).toMatchObject({ id: "prod", collect_logs: true });
+	});
+
+	it.each(named(REPLAYS))("has the replays of this gateway alone by %s", async (_, route) => {
+		const text = await token(["Workers AI Write"]);
+		expect((await call(route, text, { gateway: "prod" })).status).not.toBe(403);
+		const elsewhere = await call(route, text, { gateway: "other" });
+		expect([elsewhere.status, await elsewhere.text()]).toEqual([
+			403,
+			expect.stringMatching(/run in the gateway \\"prod\\", and this one names another/),
+		]);
 	});
 
 	it("is not stopped from changes if it only defaults to the gateway", async () => {
