@@ -7,8 +7,8 @@
  */
 import { AiError } from "../../core/errors.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
-import { recorded } from "../cache/recording.ts";
 import { chunksOf } from "../../tasks/moderation/chunks.ts";
+import { recorded } from "../cache/recording.ts";
 import {
 	decide,
 	type GuardrailPhase,

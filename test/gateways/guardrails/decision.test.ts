@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { chunksOf } from "../../../src/tasks/moderation/chunks.ts";
 import { decide } from "../../../src/gateways/guardrails/decision.ts";
+import { chunksOf } from "../../../src/tasks/moderation/chunks.ts";
 
 const unsafe = (...categories: string[]) => ({ safe: false, categories });
 const SAFE = { safe: true, categories: [] };
