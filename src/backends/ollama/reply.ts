@@ -4,7 +4,8 @@ import { isRecord } from "../../core/json.ts";
 import { type Usage, usageOfCounts } from "../../core/usage.ts";
 import type { ChatChunk, ChatCompletion } from "../../tasks/text-generation/types.ts";
 import { ChunkWriter, completionOf, type Heading, headingOf } from "../completion.ts";
-import { readMessage } from "../openai/reply/message.ts";
+import { failureToRead } from "../openai/reply/chat-reply.ts";
+import { laterState, type OutputState, outputState, readMessage } from "../openai/reply/message.ts";
 import { readToolCalls, sentCallsOf, type ToolCallContext } from "../openai/reply/sent-calls.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
@@ -33,7 +34,8 @@ type Line = z.output<typeof Line>;
 export const Reply = Line.refine(({ message, response }) => message != null || response != null);
 
 export function completionIn(reply: Line, call: Call, context: ToolCallContext): ChatCompletion {
-	const { content, reasoning_content, tool_calls } = messageIn(reply, context);
+	const { content, reasoning_content, tool_calls, output } = messageIn(reply, context);
+	if (isUnread(output, reply)) throw failureToRead(call, reply);
 	const message = {
 		content: content || (tool_calls.length > 0 ? null : ""),
 		...(reasoning_content && { reasoning_content }),
@@ -54,6 +56,8 @@ export class LineTranslator implements Translator {
 	readonly #context: ToolCallContext;
 	#chunks: ChunkWriter | undefined;
 	#calls = 0;
+	/** What all lines so far have. */
+	#output: OutputState = "none";
 	#last: Line | undefined;
 
 	constructor(call: Call, context: ToolCallContext) {
@@ -67,13 +71,15 @@ export class LineTranslator implements Translator {
 		const line = Line.parse(value);
 		this.#chunks ??= new ChunkWriter(headingIn(line, this.#call));
 		const chunks = this.#chunks.begin();
-		const { content, reasoning_content, tool_calls } = messageIn(line, this.#context);
+		const { content, reasoning_content, tool_calls, output } = messageIn(line, this.#context);
+		this.#output = laterState(this.#output, output);
 		const logprobs = logprobsOf(line);
 		if (reasoning_content) chunks.push(this.#chunks.chunk({ reasoning_content }));
 		if (content || logprobs) chunks.push(this.#chunks.chunk({ content: content ?? "" }, logprobs));
 		for (const toolCall of tool_calls)
 			chunks.push(this.#chunks.chunk({ tool_calls: [{ index: this.#calls++, ...toolCall }] }));
 		this.done = line.done === true;
+		if (this.done && isUnread(this.#output, line)) throw failureToRead(this.#call, line);
 		if (this.done) this.#last = line;
 		return chunks;
 	}
@@ -85,9 +91,16 @@ export class LineTranslator implements Translator {
 
 /** Each line has complete calls. */
 function messageIn({ message, response, thinking }: Line, context: ToolCallContext) {
-	const { content, reasoning_content, ...fields } = readMessage(message ?? { content: response, thinking });
-	return { content, reasoning_content, tool_calls: readToolCalls(sentCallsOf(fields), context) };
+	const sent = message ?? { ...(typeof response === "string" && { content: response }), thinking };
+	const read = readMessage(sent);
+	const { content, reasoning_content, ...fields } = read;
+	const tool_calls = readToolCalls(sentCallsOf(fields), context);
+	return { content, reasoning_content, tool_calls, output: outputState(read) };
 }
+
+/** Nothing in the answer could be read, and it was not cut before its first text. */
+const isUnread = (output: OutputState, { done_reason }: Line): boolean =>
+	output === "unread" || (output === "none" && done_reason !== "length");
 
 function headingIn({ created_at, model }: Line, call: Call): Heading {
 	// `NaN` for an invalid date: then the time is that of the reply.

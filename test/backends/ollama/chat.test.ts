@@ -279,7 +279,6 @@ describe("a reply", () => {
 
 	it.each([
 		["a text", { content: "a" }, "a"],
-		["nothing", {}, ""],
 		["an empty text", { content: "" }, ""],
 		["one call", { tool_calls: [{ function: { name: "a" } }] }, null],
 	])("has the content of %s", async (_, message, content) => {
@@ -333,6 +332,23 @@ describe("a reply", () => {
 			expect(await failureOf(output(text))).toMatchObject({ key: "executionFailed" });
 		},
 	);
+
+	it.each([
+		{ role: "assistant", answer: "hello" },
+		{ role: "assistant", content: "", answer: "hello" },
+		{ role: "assistant" },
+	])("in which nothing can be read is refused, not an empty answer: %j", async (message) => {
+		const text = JSON.stringify({ model: "llama3.2", message, done: true, done_reason: "stop" });
+		expect(await failureOf(output(text))).toMatchObject({ key: "executionFailed" });
+	});
+
+	it.each([
+		[{ role: "assistant", content: "" }, "stop"],
+		[{ role: "assistant" }, "length"],
+	])("may be empty: %j, %s", async (message, done_reason) => {
+		const text = JSON.stringify({ model: "llama3.2", message, done: true, done_reason });
+		expect(await output(text)).toMatchObject({ choices: [{ message: { content: "" } }] });
+	});
 });
 
 describe("a stream", () => {
@@ -452,6 +468,14 @@ describe("a stream", () => {
 	])("is interrupted %s", async (_, text) => {
 		const { chunks, done, error } = await stream(text);
 		expect(chunks.length).toBeGreaterThan(0);
+		expect(done).toBe(false);
+		expect(error).toMatchObject({ key: "executionFailed" });
+	});
+
+	it("fails at its end if nothing in it could be read", async () => {
+		const line = (message: object, done: boolean) => JSON.stringify({ model: "llama3.2", message, done });
+		const sent = [line({ role: "assistant", answer: "hel" }, false), line({ role: "assistant" }, true)];
+		const { done, error } = await stream(`${sent.join("\n")}\n`);
 		expect(done).toBe(false);
 		expect(error).toMatchObject({ key: "executionFailed" });
 	});
