@@ -140,7 +140,7 @@ describe("a reply", () => {
 					},
 					logprobsResult: { chosenCandidates: [{}, { token: "b" }], topCandidates: [{}] },
 				},
-				{ finishReason: "" },
+				{ finishReason: "STOP" },
 			],
 		});
 		expect([id, model]).toEqual(["chatcmpl-uuid-1", "gemini-2.5-flash"]);
@@ -160,6 +160,21 @@ describe("a reply", () => {
 		]);
 	});
 
+	it.each([
+		{},
+		{ finishReason: "" },
+		{ content: { parts: [] } },
+		{ content: { parts: [{ txt: "hello" }] }, finishReason: "STOP" },
+	])("in which nothing can be read is refused, not an empty answer: %j", async (candidate) => {
+		expect(await failing({ candidates: [candidate] })).toMatchObject({ key: "executionFailed" });
+	});
+
+	it("may have parts that are not read, such as code", async () => {
+		const parts = [{ executableCode: { language: "PYTHON", code: "1" } }];
+		const { choices } = await answerOf({ candidates: [{ content: { parts }, finishReason: "STOP" }] });
+		expect(choices[0]).toMatchObject({ message: { content: "" }, finish_reason: "stop" });
+	});
+
 	it("has log probabilities in OpenAI's format", async () => {
 		const { choices } = await answerOf(logprobsJson);
 		const al = { token: "Al", logprob: -0.0125, bytes: [65, 108] };
@@ -173,7 +188,9 @@ describe("a reply", () => {
 	});
 
 	it("has logprobs without their optional fields", async () => {
-		const { choices } = await answerOf({ candidates: [{ logprobsResult: { chosenCandidates: [{}] } }] });
+		const { choices } = await answerOf({
+			candidates: [{ logprobsResult: { chosenCandidates: [{}] }, finishReason: "STOP" }],
+		});
 		expect(choices[0]?.logprobs).toEqual({
 			content: [{ token: "", logprob: 0, bytes: [], top_logprobs: [] }],
 		});

@@ -231,6 +231,12 @@ describe("a stream", () => {
 		expect(error).toBeInstanceOf(AiError);
 	});
 
+	it("fails at its end if nothing in it could be read", async () => {
+		const event = (candidate: object) => `data: ${JSON.stringify({ candidates: [candidate] })}\n\n`;
+		const sent = event({ content: { parts: [{ txt: "hel" }] } }) + event({ finishReason: "STOP" });
+		expect(await failureOf(asking(sent).answer)).toMatchObject({ key: "executionFailed" });
+	});
+
 	it("ends with the upstream's error", async () => {
 		const { text, error } = await drain((await streamOf(brokenSse)).events);
 		expect(text).toContain("Your name");
