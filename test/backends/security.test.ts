@@ -21,7 +21,8 @@ const PATHS: Record<Exclude<BackendKind, "simulator">, RegExp> = {
 	tei: /^\/(?:embed|rerank|predict|info)$/,
 	ollama: /^\/api\/(?:chat|generate|embed|tags|show)$/,
 	"workers-ai": new RegExp(`^/(?:run(?:/${SEGMENT})+|v1/chat/completions|v1/completions)$`),
-	local: /^\/model:[^/?#]+\/(?:v1\/(?:chat\/completions|completions|embeddings|rerank)|(?:de)?tokenize)$/,
+	local:
+		/^\/model:[^/?#]+\/(?:v1\/(?:chat\/completions|completions|embeddings|rerank|audio\/speech)|(?:de)?tokenize)$/,
 	cog: /^\/(?:predictions(?:\/[\w-]+\/cancel)?|openapi\.json|health-check)$/,
 };
 const KINDS = Object.keys(PATHS) as (keyof typeof PATHS)[];

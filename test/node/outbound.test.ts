@@ -142,7 +142,8 @@ describe("the table of the limits of calls", () => {
 		);
 		const database = DATABASE_CALL;
 		expect(cells("a PostgreSQL server")).toEqual([
-			...[database.silentMs, database.silentMs, database.totalMs].map(seconds),
+			...[database.silentMs, database.silentMs].map(seconds),
+			`${seconds(database.readMs)}, a write ${seconds(database.totalMs)}`,
 			size(database.maxBytes),
 		]);
 		expect(cells("a page of a website")).toEqual([

@@ -180,7 +180,7 @@ describe("explain", () => {
 			const { post } = testGateway({ vars: TWO });
 			const response = await post(`/explain/v1/${path}`, { ...BODY, model: LLAMA });
 			expect(await failureOf(response)).toBe(
-				"400 7000: No route for that URI: below /ai/explain/v1 there are chat/completions, completions, responses, messages, v1/messages, embeddings, rerank, decisions, systemone, audio/speech; a model is explained at /ai/explain/{model}",
+				"400 7000: No route for that URI: below /ai/explain/v1 there are chat/completions, completions, responses, messages, v1/messages, embeddings, moderations, rerank, decisions, systemone, audio/speech; a model is explained at /ai/explain/{model}",
 			);
 		},
 	);

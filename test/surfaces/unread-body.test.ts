@@ -55,12 +55,14 @@ describe("a body of 1.5 million escapes", () => {
 				.replace(/:\w+(?:\{[^}]+\})?/g, (name) =>
 					name.startsWith(":call{") ? `${MODEL}:generateContent` : "x",
 				)}`;
+			// A route without tokens, whose instance does not exist.
+			const refused = permission === "none" ? 404 : 401;
 			for (const [length, lengthHeaders] of LENGTHS)
 				for (const [token, refusal] of [
-					[undefined, 401],
-					["sk-no-token", 401],
+					[undefined, refused],
+					["sk-no-token", refused],
 					// Only the operator may call the route, so the token is not looked up.
-					[newTokenText(account), permission === "operator" ? 403 : 401],
+					[newTokenText(account), permission === "operator" ? 403 : refused],
 				] as const) {
 					const headers = { "content-type": "application/json", ...lengthHeaders };
 					const { status, reads } = await sendBody({ method, url }, token, headers);

@@ -1,6 +1,5 @@
 /**
- * Forwards OpenAI chunks. The bytes of complete events are forwarded. Each event is parsed once, to detect malformed events and errors. The parsed
- * events stay with the bytes for stages that rewrite the stream.
+ * Forwards the bytes of OpenAI chunks. Each event is parsed once, and stays with its bytes for the stages that rewrite the stream.
  *
  * The stream is complete after `data: [DONE]`, or when the upstream ends after every choice has a `finish_reason`: then
  * `[DONE]` is added. Any other end is an error, and so is a `[DONE]` before any choice. Comments are forwarded.

@@ -36,7 +36,7 @@ const HAZARDS: Readonly<Record<string, readonly string[]>> = {
 	"violence/graphic": [],
 };
 
-const Part = z.discriminatedUnion("type", [
+const ModeratedPart = z.discriminatedUnion("type", [
 	z.object({ type: z.literal("text"), text: z.string() }),
 	z.object({
 		type: z.literal("image_url"),
@@ -47,12 +47,12 @@ const Part = z.discriminatedUnion("type", [
 		}),
 	}),
 ]);
-type Part = z.output<typeof Part>;
+type ModeratedPart = z.output<typeof ModeratedPart>;
 
 const ModerationInputs = nullAsAbsent(
 	z.object({
 		model: z.string(),
-		input: z.union([z.string(), z.array(z.string()).min(1), z.array(Part).min(1)]),
+		input: z.union([z.string(), z.array(z.string()).min(1), z.array(ModeratedPart).min(1)]),
 	}),
 );
 type ModerationInputs = z.output<typeof ModerationInputs>;
@@ -63,7 +63,7 @@ const textItem = (text: string): ModeratedItem => ({ text, images: [], sent: tex
 function itemsOf(input: ModerationInputs["input"]): ModeratedItem[] {
 	if (typeof input === "string") return [textItem(input)];
 	if (typeof input[0] === "string") return (input as string[]).map(textItem);
-	const parts = input as Part[];
+	const parts = input as ModeratedPart[];
 	const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
 	const images = parts.flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []));
 	return [{ text: texts.join("\n"), images, sent: parts }];

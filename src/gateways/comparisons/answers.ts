@@ -6,7 +6,7 @@ import { createParser } from "eventsource-parser";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { isDone } from "../../streams/sse.ts";
 
-export interface Answer {
+export interface LoggedAnswer {
 	text: string;
 	/** `input`: JSON. */
 	calls: readonly { name: string; input: string }[];
@@ -18,7 +18,7 @@ const EVENTS = /^(?:event|data|id|retry|:)[^\n{[]*/;
 const FENCE = "```";
 
 /** `body`: the text of a response. */
-export function answerIn(body: string): Answer {
+export function answerIn(body: string): LoggedAnswer {
 	const value = parseJson(body);
 	if (value === undefined && !EVENTS.test(body.trimStart())) return { text: body, calls: [] };
 	const collected = new CollectedAnswer();
@@ -28,7 +28,7 @@ export function answerIn(body: string): Answer {
 }
 
 /** The JSON value of an answer: that of its text, or its calls of tools. `undefined`: it has none. */
-export function structureOf({ text, calls }: Answer): unknown {
+export function structureOf({ text, calls }: LoggedAnswer): unknown {
 	const characters = calls.reduce((sum, { input }) => sum + input.length, text.length);
 	if (characters > MAX_STRUCTURE_CHARACTERS) return undefined;
 	if (calls.length > 0)
@@ -71,7 +71,7 @@ class CollectedAnswer {
 	#text = "";
 	readonly #calls = new Map<string, { name: string; input: string }>();
 
-	get answer(): Answer {
+	get answer(): LoggedAnswer {
 		return { text: this.#text, calls: [...this.#calls.values()].filter(({ name }) => name !== "") };
 	}
 

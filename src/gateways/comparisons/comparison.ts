@@ -2,7 +2,7 @@
  * An answer beside the answer of a log. The fields have the names of AI Gateway's API. All texts are cut, also those that a model repeats without
  * end, because a comparison is one row, with at most 2 MB of JSON.
  */
-import { type Answer, answerIn, structureOf } from "./answers.ts";
+import { answerIn, type LoggedAnswer, structureOf } from "./answers.ts";
 import { type Difference, differencesOf } from "./differences.ts";
 
 /** Characters of a text that are kept. */
@@ -73,7 +73,7 @@ export const factsOf = ({
 	...{ provider, model, status, tokens_in, tokens_out, cost, duration },
 });
 
-export function comparedAnswer(facts: AnswerFacts, { text, calls }: Answer): ComparedAnswer {
+export function comparedAnswer(facts: AnswerFacts, { text, calls }: LoggedAnswer): ComparedAnswer {
 	return {
 		...facts,
 		text: cut(text),

@@ -87,7 +87,7 @@ class RankFloor {
 }
 
 /** A vector that can be among the best. */
-export interface Candidate {
+export interface ScannedVector {
 	slot: number;
 	id: string;
 	/** Its rank is at most this one. */
@@ -102,7 +102,7 @@ export class Scanner {
 	readonly #length: number;
 	readonly #coded: CodedQuery;
 	readonly #topK: number;
-	#candidates: Candidate[] = [];
+	#candidates: ScannedVector[] = [];
 
 	constructor(metric: VectorMetric, query: Float32Array, topK: number) {
 		this.#metric = metric;
@@ -179,7 +179,7 @@ export class Scanner {
 	 * The vectors to {@link score} now: first the best by their bounds, which leave few others, and then in the order of the slots, so that
 	 * each block is read once.
 	 */
-	*candidates(): Generator<Candidate> {
+	*candidates(): Generator<ScannedVector> {
 		const { least } = this.#floor;
 		const found = this.#candidates.filter(({ upper }) => upper >= least).sort((a, b) => b.upper - a.upper);
 		this.#candidates = [];
@@ -189,7 +189,7 @@ export class Scanner {
 	}
 
 	/** Nothing, if the slot has another vector by now. */
-	score({ id, slot }: Candidate, block: VectorBlock): void {
+	score({ id, slot }: ScannedVector, block: VectorBlock): void {
 		const offset = slot - block.firstSlot;
 		if (block.ids[offset] !== id) return;
 		const at = offset * this.#query.length;
