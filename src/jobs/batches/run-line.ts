@@ -128,12 +128,14 @@ export async function runLine(
 	const reason = failure ?? (isFinal ? undefined : ledger.refused);
 	finish({ backend, isBusy: reason !== undefined && BUSY.has(reason.key) });
 	const { settlements } = ledger;
+	// The account pays for the run that answers the line, and the operator for those before.
 	const again = (startAt: number, counts: boolean): LineEnd => ({
-		...{ line, ticket, settlements },
+		...{ line, ticket, settlements: settlements.map((each) => ({ ...each, microNeurons: 0 })) },
 		outcome: { kind: "again", startAt, counts },
 	});
 	const now = services.now();
-	if (signal.aborted && !isFinal) return { end: again(now, false) };
+	const isAnswered = isFinal || (text !== undefined && isSuccess(response.status));
+	if (signal.aborted && !isAnswered) return { end: again(now, false) };
 	const wait = reason && waitOf(reason, now);
 	if (wait) return { end: again(wait.until, false), wait };
 	// The backend will have room.

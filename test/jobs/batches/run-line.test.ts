@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import type { Admission, Settlement } from "../../../src/accounts/admission.ts";
+import { type RunLine, runLine } from "../../../src/jobs/batches/run-line.ts";
+import type { JobsServices } from "../../../src/jobs/services.ts";
+import { admission, settlement } from "../../accounts/fixtures.ts";
+
+const LINE = { line: 0, ticket: "first", customId: "[0,null]", attempts: 0 } as Parameters<typeof runLine>[0];
+
+/** Runs a line whose request is admitted and billed with 7 micro-neurons before `answer`. */
+async function run(answer: () => Response, signal: AbortSignal) {
+	const line: RunLine = async (_, { ledgers }) => {
+		const ledger = ledgers.of("account");
+		const request: Admission = { ...admission(), ticket: "first" };
+		await ledger.admit(request);
+		ledger.settle(settlement("first", { microNeurons: 7 }));
+		return { response: answer(), failure: undefined };
+	};
+	const services = {
+		ledgers: { of: () => ({}) },
+		wait: () => new Promise(() => {}),
+		jobPace: { start: () => () => {} },
+		jobSettings: { discounts: new Map(), discount: 1 },
+		now: () => 1_000,
+		unbilledObservers: [],
+	} as unknown as JobsServices;
+	const context = {
+		record: { api: "workers-ai", model: "m", endpoint: "/run" },
+		caller: { account: "account", credential: { kind: "operator" } },
+		headers: [],
+		admissions: { add: async () => ({ ok: true }) },
+		signal,
+		addTicket: async () => {},
+	} as unknown as Parameters<typeof runLine>[2];
+	const { end } = await runLine(LINE, {}, context, { line, services });
+	const paid = (settlements: readonly Settlement[]) => settlements.map(({ microNeurons }) => microNeurons);
+	return { kind: end.outcome.kind, paid: paid(end.settlements) };
+}
+
+const brokenOff = () =>
+	new Response(
+		new ReadableStream({
+			start: (controller) => controller.error(new Error("reset")),
+		}),
+	);
+
+describe("a line whose work is cancelled", () => {
+	it("keeps an answer that is complete, with its bill", async () => {
+		expect(await run(() => Response.json({ response: "a" }), AbortSignal.abort())).toEqual({
+			kind: "succeeded",
+			paid: [7],
+		});
+	});
+
+	it("runs again without an answer, and the account does not pay for this run", async () => {
+		expect(await run(brokenOff, AbortSignal.abort())).toEqual({ kind: "again", paid: [0] });
+	});
+});
+
+it("a line whose answer broke off runs again, and the account does not pay for this run", async () => {
+	expect(await run(brokenOff, new AbortController().signal)).toEqual({ kind: "again", paid: [0] });
+});
