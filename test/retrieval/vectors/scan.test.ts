@@ -212,9 +212,9 @@ describe("a search", () => {
 		["of few blocks", 900_000],
 		["of codes, and few values", 1_500_000],
 	])("finds the same with memory %s, and keeps no more", async (_, bytes) => {
-		// Other tests of this process may hold some.
+		// Of other tests of this process.
 		const before = vectorBytes.report().used;
-		vectorBytes.limitTo(before + bytes);
+		vectorBytes.limitTo(bytes);
 		await inObject(async (sql) => {
 			const dimensions = 256;
 			const shard = shardOf(sql, dimensions);
@@ -223,10 +223,10 @@ describe("a search", () => {
 			for (let query = 0; query < 3; query++) {
 				const vector = new Float32Array(list(dimensions, () => random() - 0.5));
 				for (const metric of VECTOR_METRICS) await expectBest(shard, vectors, { metric, vector });
-				expect(vectorBytes.report().used).toBeLessThanOrEqual(before + bytes);
+				expect(vectorBytes.report().used).toBeLessThanOrEqual(Math.max(before, bytes));
 			}
 			shard.close();
-			expect(vectorBytes.report().used).toBe(before);
+			expect(vectorBytes.report().used).toBeLessThanOrEqual(before);
 		});
 	});
 

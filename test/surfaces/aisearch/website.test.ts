@@ -1,5 +1,6 @@
 /** Websites as sources of AI Search. Fields and errors: developers.cloudflare.com/ai-search/configuration/data-source/website. */
 import { describe, expect, it, vi } from "vitest";
+import { bufferedBytes } from "../../../src/core/process-counts.ts";
 import { searchApi } from "./api.ts";
 import { html, links, redirect, SITE, urlset, website } from "./website.ts";
 
@@ -549,6 +550,7 @@ describe("a job of a website", () => {
 		await api.create("docs", discover());
 		const work = api.held.find(({ key }) => key.includes("sync/"));
 		if (!work) throw new Error("no work was queued");
+		const held = bufferedBytes.report().used;
 		void api.runOnce(work).catch(() => {});
 		await killed.promise;
 		killAt = Number.POSITIVE_INFINITY;
@@ -560,5 +562,7 @@ describe("a job of a website", () => {
 		// At most the pages of one step are read again.
 		expect([...counts.values()].filter((count) => count > 1).length).toBeLessThanOrEqual(4);
 		expect((await api.job()).ended_at).toBeDefined();
+		// The memory of a process ends with it.
+		bufferedBytes.release("of the first process", bufferedBytes.report().used - held);
 	});
 });
