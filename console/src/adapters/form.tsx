@@ -1,9 +1,10 @@
 import { Input } from "@cloudflare/kumo/components/input";
-import { useId, useState } from "react";
+import { useState } from "react";
 import type { FineTune } from "../api/types.ts";
 import { useCatalog } from "../models/catalog.ts";
 import { DropZone } from "../parts/drop-zone.tsx";
 import { bytes } from "../parts/format.ts";
+import { ModelField } from "../parts/model-field.tsx";
 import { SaveForm } from "../parts/save-form.tsx";
 import { useSession } from "../session/session.ts";
 import { type AdapterFiles, chosenOf, FILES } from "./files.ts";
@@ -19,7 +20,6 @@ interface Props {
 export function AdapterForm({ adapter, onSaved, onCancel }: Props) {
 	const { api } = useSession();
 	const catalog = useCatalog();
-	const list = useId();
 	const [name, setName] = useState(adapter?.name ?? "");
 	const [model, setModel] = useState(adapter?.model ?? "");
 	const [files, setFiles] = useState<AdapterFiles>({});
@@ -64,21 +64,15 @@ export function AdapterForm({ adapter, onSaved, onCancel }: Props) {
 					value={name}
 					onChange={(event) => setName(event.target.value)}
 				/>
-				<Input
+				<ModelField
 					label="Base model"
 					placeholder="@cf/…"
 					required
-					autoComplete="off"
-					list={list}
 					readOnly={adapter !== undefined}
+					models={models.map(({ name: each }) => each)}
 					value={model}
-					onChange={(event) => setModel(event.target.value)}
+					onChange={setModel}
 				/>
-				<datalist id={list}>
-					{models.map(({ id, name: each }) => (
-						<option key={id} value={each} />
-					))}
-				</datalist>
 			</div>
 			<DropZone
 				label="Files"

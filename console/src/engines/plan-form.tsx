@@ -1,8 +1,8 @@
 import { Button } from "@cloudflare/kumo/components/button";
-import { Input } from "@cloudflare/kumo/components/input";
-import { type FormEvent, useEffect, useId, useRef, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { Plan } from "../models/plan.tsx";
 import { InView } from "../parts/in-view.tsx";
+import { ModelField } from "../parts/model-field.tsx";
 import { Section } from "../parts/page.tsx";
 import { isPattern, matches } from "./patterns.ts";
 
@@ -19,7 +19,6 @@ export function PlanForm({ pattern, models }: Props) {
 	const [name, setName] = useState(model ?? "");
 	const [explained, setExplained] = useState(model);
 	const needsChoice = pattern !== undefined && model === undefined;
-	const list = useId();
 	const form = useRef<HTMLFormElement>(null);
 	useEffect(() => {
 		if (needsChoice) form.current?.querySelector("input")?.focus();
@@ -33,20 +32,14 @@ export function PlanForm({ pattern, models }: Props) {
 	return (
 		<Section title="Plan of a model">
 			<form className="filters" onSubmit={submit} ref={form}>
-				<Input
+				<ModelField
 					label={needsChoice ? `Model of the route ${pattern}` : "Model"}
 					placeholder={needsChoice ? pattern : "@cf/…"}
 					required
-					autoComplete="off"
-					list={list}
+					models={models}
 					value={name}
-					onChange={(event) => setName(event.target.value)}
+					onChange={setName}
 				/>
-				<datalist id={list}>
-					{models.map((each) => (
-						<option key={each} value={each} />
-					))}
-				</datalist>
 				<Button type="submit">Explain</Button>
 			</form>
 			{needsChoice && explained === undefined && (

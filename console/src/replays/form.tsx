@@ -1,7 +1,8 @@
 import { Input } from "@cloudflare/kumo/components/input";
 import { Switch } from "@cloudflare/kumo/components/switch";
-import { useId, useState } from "react";
+import { useState } from "react";
 import { useCatalog } from "../models/catalog.ts";
+import { ModelField } from "../parts/model-field.tsx";
 import { SaveForm } from "../parts/save-form.tsx";
 import { useSession } from "../session/session.ts";
 import type { Replay } from "./records.ts";
@@ -21,7 +22,6 @@ const MAX_LOGS = 1_000;
 export function ReplayForm({ path, onCreated, onCancel }: Props) {
 	const { api } = useSession();
 	const catalog = useCatalog();
-	const list = useId();
 	const [model, setModel] = useState("");
 	const [judge, setJudge] = useState("");
 	const [logged, setLogged] = useState("");
@@ -57,37 +57,23 @@ export function ReplayForm({ path, onCreated, onCancel }: Props) {
 			onCancel={onCancel}
 		>
 			<div className="filters">
-				<Input
+				<ModelField
 					label="New model"
 					placeholder="@cf/…"
 					required
-					autoComplete="off"
-					list={list}
+					models={names}
 					value={model}
-					onChange={(event) => setModel(event.target.value)}
+					onChange={setModel}
 				/>
-				<Input
-					label="Judge"
-					placeholder="None"
-					autoComplete="off"
-					list={list}
-					value={judge}
-					onChange={(event) => setJudge(event.target.value)}
-				/>
-				<datalist id={list}>
-					{names.map((name) => (
-						<option key={name} value={name} />
-					))}
-				</datalist>
+				<ModelField label="Judge" placeholder="None" models={names} value={judge} onChange={setJudge} />
 			</div>
 			<fieldset className="filters" aria-label="Logs">
-				<Input
+				<ModelField
 					label="Model of the logs"
 					placeholder="Any"
-					autoComplete="off"
-					list={list}
+					models={names}
 					value={logged}
-					onChange={(event) => setLogged(event.target.value)}
+					onChange={setLogged}
 				/>
 				<Input
 					label="Since (UTC)"

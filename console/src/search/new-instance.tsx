@@ -1,7 +1,8 @@
 import { Input } from "@cloudflare/kumo/components/input";
-import { useId, useState } from "react";
+import { useState } from "react";
 import type { SearchInstance } from "../api/types.ts";
 import { useCatalog } from "../models/catalog.ts";
+import { ModelField } from "../parts/model-field.tsx";
 import { SaveForm } from "../parts/save-form.tsx";
 import { useSession } from "../session/session.ts";
 import { instancesPath } from "./paths.ts";
@@ -21,6 +22,9 @@ export function NewInstanceForm({ namespace, onCreated, onCancel }: Props) {
 	const [embedding, setEmbedding] = useState("");
 	const [answering, setAnswering] = useState("");
 	const [source, setSource] = useState("");
+	const served = (useCatalog().value ?? []).filter((model) => model.served);
+	const namesOf = (task: string) =>
+		served.filter((model) => model.task.name === task).map(({ name }) => name);
 
 	async function send(): Promise<void> {
 		const models = { embedding_model: embedding.trim(), ai_search_model: answering.trim() };
@@ -41,8 +45,20 @@ export function NewInstanceForm({ namespace, onCreated, onCancel }: Props) {
 					value={id}
 					onChange={(event) => setId(event.target.value)}
 				/>
-				<ModelField label="Embedding model" task={EMBEDDINGS} value={embedding} onChange={setEmbedding} />
-				<ModelField label="Answering model" task={CHATS} value={answering} onChange={setAnswering} />
+				<ModelField
+					placeholder="The default"
+					label="Embedding model"
+					models={namesOf(EMBEDDINGS)}
+					value={embedding}
+					onChange={setEmbedding}
+				/>
+				<ModelField
+					placeholder="The default"
+					label="Answering model"
+					models={namesOf(CHATS)}
+					value={answering}
+					onChange={setAnswering}
+				/>
 				<Input
 					label="Source"
 					placeholder="Uploads only"
@@ -53,36 +69,5 @@ export function NewInstanceForm({ namespace, onCreated, onCancel }: Props) {
 				/>
 			</div>
 		</SaveForm>
-	);
-}
-
-interface ModelFieldProps {
-	label: string;
-	task: string;
-	value: string;
-	onChange(value: string): void;
-}
-
-/** A model of a task, by its name. Empty: the default. */
-function ModelField({ label, task, value, onChange }: ModelFieldProps) {
-	const catalog = useCatalog();
-	const list = useId();
-	const models = (catalog.value ?? []).filter((model) => model.task.name === task && model.served);
-	return (
-		<>
-			<Input
-				label={label}
-				placeholder="The default"
-				autoComplete="off"
-				list={list}
-				value={value}
-				onChange={(event) => onChange(event.target.value)}
-			/>
-			<datalist id={list}>
-				{models.map(({ id, name }) => (
-					<option key={id} value={name} />
-				))}
-			</datalist>
-		</>
 	);
 }

@@ -1,10 +1,11 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { Input, InputArea } from "@cloudflare/kumo/components/input";
 import { Select } from "@cloudflare/kumo/components/select";
-import { type FormEvent, useId, useState } from "react";
+import { type FormEvent, useState } from "react";
 import type { MetadataIndex, VectorIndex } from "../api/types.ts";
 import { useCatalog } from "../models/catalog.ts";
 import { Failure } from "../parts/failure.tsx";
+import { ModelField } from "../parts/model-field.tsx";
 import type { VectorQuery } from "./query.ts";
 
 interface Props {
@@ -35,7 +36,6 @@ export function QueryForm({ index, isAsking, metadataIndexes, onAsk }: Props) {
 	const [namespace, setNamespace] = useState("");
 	const [filter, setFilter] = useState("");
 	const [error, setError] = useState<Error>();
-	const list = useId();
 	const model = chosenModel ?? fitting[0]?.name ?? models[0]?.name ?? "";
 	const properties = metadataIndexes.map(({ propertyName }) => propertyName).join(", ");
 
@@ -67,21 +67,13 @@ export function QueryForm({ index, isAsking, metadataIndexes, onAsk }: Props) {
 					onValueChange={(chosen) => setBy((chosen as By | null) ?? "text")}
 				/>
 				{by === "text" && (
-					<>
-						<Input
-							label="Embedding model"
-							required
-							autoComplete="off"
-							list={list}
-							value={model}
-							onChange={(event) => setModel(event.target.value)}
-						/>
-						<datalist id={list}>
-							{models.map(({ id, name }) => (
-								<option key={id} value={name} />
-							))}
-						</datalist>
-					</>
+					<ModelField
+						label="Embedding model"
+						required
+						models={models.map(({ name }) => name)}
+						value={model}
+						onChange={setModel}
+					/>
 				)}
 				<Input
 					label="Results"

@@ -1,0 +1,28 @@
+/** A field for the name of a model, with suggestions. Other names may be typed, too. */
+import { Input } from "@cloudflare/kumo/components/input";
+import { useId } from "react";
+
+interface Props {
+	label: string;
+	placeholder?: string;
+	required?: boolean;
+	readOnly?: boolean;
+	/** Names that are suggested. */
+	models: readonly string[];
+	value: string;
+	onChange(value: string): void;
+}
+
+export function ModelField({ models, onChange, ...field }: Props) {
+	const list = useId();
+	return (
+		<>
+			<Input {...field} autoComplete="off" list={list} onChange={(event) => onChange(event.target.value)} />
+			<datalist id={list}>
+				{models.map((name) => (
+					<option key={name} value={name} />
+				))}
+			</datalist>
+		</>
+	);
+}
