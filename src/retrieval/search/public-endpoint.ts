@@ -43,7 +43,7 @@ export const PublicEndpoint = lazy(() =>
 	}),
 );
 export type PublicEndpoint = z.output<ReturnType<typeof PublicEndpoint>>;
-export type RateLimit = PublicEndpoint["rate_limit"];
+export type EndpointRate = PublicEndpoint["rate_limit"];
 
 /** Requests of one endpoint, in the period and in the one before. */
 export interface PeriodCount {
@@ -56,9 +56,9 @@ export interface PeriodCount {
  * Counts a request, if the limit allows it. `fixed`: as many as the limit in each period. `sliding`: the period before counts by its part that
  * the last `period_ms` have.
  */
-export function countRequest(
+export function countPublicRequest(
 	last: PeriodCount | undefined,
-	{ period_ms: length, requests: limit, technique }: RateLimit,
+	{ period_ms: length, requests: limit, technique }: EndpointRate,
 	now: number,
 ): { count: PeriodCount; isAllowed: boolean; retryAfterMs: number } {
 	const period = Math.floor(now / length);

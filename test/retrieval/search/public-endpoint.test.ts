@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
 	allowsOrigin,
 	conversationOf,
-	countRequest,
+	countPublicRequest,
 	type PeriodCount,
 	PublicEndpoint,
 } from "../../../src/retrieval/search/public-endpoint.ts";
@@ -11,7 +11,7 @@ import {
 function requests(technique: "fixed" | "sliding", times: readonly number[]): boolean[] {
 	let last: PeriodCount | undefined;
 	return times.map((time) => {
-		const { count, isAllowed } = countRequest(last, { requests: 2, period_ms: 1_000, technique }, time);
+		const { count, isAllowed } = countPublicRequest(last, { requests: 2, period_ms: 1_000, technique }, time);
 		last = count;
 		return isAllowed;
 	});

@@ -3,7 +3,7 @@ import { DurableObject } from "cloudflare:workers";
 import { BoundedMap } from "../../../core/bounded-map.ts";
 import type { Queue } from "../../../storage/queue/work.ts";
 import { MAX_NAMESPACES } from "../limits.ts";
-import { countRequest, type PeriodCount } from "../public-endpoint.ts";
+import { countPublicRequest, type PeriodCount } from "../public-endpoint.ts";
 import {
 	DEFAULT_NAMESPACE,
 	type InstanceRecord,
@@ -188,7 +188,7 @@ export abstract class SearchRegistryObject extends DurableObject {
 		const record: InstanceRecord = JSON.parse(row.json);
 		const endpoint = record.config.public_endpoint_params;
 		if (!endpoint?.enabled) return { record, isAllowed: true, retryAfterMs: 0 };
-		const { count, ...admission } = countRequest(this.#requests.get(object), endpoint.rate_limit, now);
+		const { count, ...admission } = countPublicRequest(this.#requests.get(object), endpoint.rate_limit, now);
 		this.#requests.set(object, count);
 		return { record, ...admission };
 	}
