@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Contender } from "./contenders.ts";
 import { CHAT, type Context, start } from "./context.ts";
-import { load, warmUp } from "./load.ts";
+import { type Ask, load, warmUp } from "./load.ts";
 import { residentBytes } from "./process.ts";
 import { cpuRatios, noteOf, WARM_UP_ANSWERS, withBoth } from "./ratios.ts";
 import { exactly, spread } from "./statistics.ts";
@@ -14,6 +14,13 @@ const COMMIT_CONNECTIONS = 16;
 
 /** Callers that make the tokens of the accounts. */
 const TOKEN_CALLERS = 32;
+
+/** Adds accounts with a token each. Returns a chat of each of them. */
+export async function asksOfNewAccounts(contender: Contender, count: number): Promise<Ask[]> {
+	const names = Array.from({ length: count }, (_, i) => `account-${i}`);
+	await contender.addAccounts?.(names, TOKEN_CALLERS);
+	return names.map((name) => contender.ask("json", CHAT, "openai", name));
+}
 
 const ACCOUNTS_IN_TURN = [
 	{ count: 100, bar: 1.3, stretch: 1.1 },
@@ -25,12 +32,10 @@ const ACCOUNTS_IN_TURN = [
 export async function accountsInTurn(context: Context): Promise<Row[]> {
 	const rows: Row[] = [];
 	for (const { count, bar, stretch } of ACCOUNTS_IN_TURN) {
-		const names = Array.from({ length: count }, (_, i) => `account-${i}`);
 		const ratios = await withBoth(context, ["ganglion", "ganglion"], async ([many, one]) => {
 			const began = performance.now();
-			await many.addAccounts?.(names, TOKEN_CALLERS);
+			const inTurn = await asksOfNewAccounts(many, count);
 			const seconds = (performance.now() - began) / 1000;
-			const inTurn = names.map((name) => many.ask("json", CHAT, "openai", name));
 			const asked = (each: Contender) => (each === many ? inTurn : each.ask("json", CHAT));
 			const measured = await cpuRatios(context, [many, one], asked, {
 				warmUpAnswers: Math.max(WARM_UP_ANSWERS, 2 * count),

@@ -15,6 +15,7 @@ import { CHAT } from "./context.ts";
 import { CACHED, LOGGED, withHeaders } from "./gateways.ts";
 import { connectInspector } from "./inspector.ts";
 import { type Ask, load, warmUp } from "./load.ts";
+import { asksOfNewAccounts } from "./many.ts";
 import { type BundledFrame, placesIn } from "./places.ts";
 
 const STREAM = { ...CHAT, stream: true, stream_options: { include_usage: true } };
@@ -32,19 +33,11 @@ const LOADS: Record<string, (contender: Contender) => Ask | Promise<Ask[]>> = {
 		}),
 	hit: (contender) => withHeaders(contender.ask("json", CHAT), CACHED),
 	logged: (contender) => withHeaders(contender.ask("json", CHAT), LOGGED),
-	accounts: (contender) => accountsInTurn(contender, 1_000),
-	"idle-accounts": (contender) => accountsInTurn(contender, 10_000),
+	accounts: (contender) => asksOfNewAccounts(contender, 1_000),
+	"idle-accounts": (contender) => asksOfNewAccounts(contender, 10_000),
 	embeddings: (contender) =>
 		contender.ask("embeddings", { input: Array.from({ length: 100 }, (_, i) => `Text number ${i}`) }),
 };
-async function accountsInTurn(contender: Contender, count: number): Promise<Ask[]> {
-	const names = Array.from({ length: count }, (_, i) => `account-${i}`);
-	await contender.addAccounts?.(names, TOKEN_CALLERS);
-	return names.map((account) => contender.ask("json", CHAT, "openai", account));
-}
-
-/** Callers that make the tokens of the accounts. */
-const TOKEN_CALLERS = 32;
 const CONNECTIONS = 24;
 const WARM_UP_ANSWERS = 3_000;
 const WARM_UP_MS = 40_000;
