@@ -1,7 +1,9 @@
 /** The operations on the items of an instance, as the bindings and the REST routes have them. */
+
 import { AiError, toAiError } from "../../core/errors.ts";
 import { requireDiskSpace } from "../../core/object-failure.ts";
 import type { Caller } from "../../pipeline/request.ts";
+import { checksumOf } from "../../retrieval/search/checksum.ts";
 import type { OpenInstance } from "../../retrieval/search/client/search-instances.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
 import { MAX_ITEMS, MAX_KEY_CHARACTERS, MAX_WAIT_MS } from "../../retrieval/search/limits.ts";
@@ -97,11 +99,6 @@ async function deleteFile(
 		.blobs(account)
 		.delete(filesOf(record.object) + content)
 		.catch((thrown) => log(toAiError(thrown), ""));
-}
-
-async function checksumOf(bytes: Uint8Array): Promise<string> {
-	const digest = await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>);
-	return Buffer.from(digest).toString("hex");
 }
 
 /** Throws 7041. */

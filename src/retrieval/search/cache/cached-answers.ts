@@ -4,6 +4,7 @@
  */
 import { parseJson } from "../../../core/json.ts";
 import { callsOfPart } from "../../../core/object-parts.ts";
+import { checksumOf } from "../checksum.ts";
 import type { OpenInstance } from "../client/search-instances.ts";
 import type { CachedQuestion } from "../durable/answer-table.ts";
 import type { ChatMessage } from "../read-search.ts";
@@ -53,7 +54,10 @@ export async function lookUp(
 ): Promise<AnswerLookup> {
 	const { config, indexVersion } = record;
 	const least = CACHE_THRESHOLDS[threshold ?? config.cache_threshold];
-	const key = { question, scope: await hashOf([indexVersion, config, request]) };
+	const key = {
+		question,
+		scope: await checksumOf(new TextEncoder().encode(JSON.stringify([indexVersion, config, request]))),
+	};
 	const answers = <Value>(method: (calls: AnswerCalls) => Promise<Value>): Promise<Value> =>
 		call((object) => method(callsOfPart(() => object.answers() as unknown as AnswerCalls)));
 	const read = await answers((calls) => calls.find(key, { least, now: now() })).catch(() => undefined);
@@ -88,8 +92,3 @@ export const cachesChat = (
 	options: CacheOptions | undefined,
 	{ cache }: Pick<InstanceConfig, "cache">,
 ): boolean => options?.enabled ?? cache;
-
-async function hashOf(value: unknown): Promise<string> {
-	const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(value)));
-	return Buffer.from(digest).toString("hex");
-}

@@ -9,6 +9,7 @@
 import { BufferHold } from "../../../core/process-counts.ts";
 import { PAGE_CALL } from "../../../outbound/limits.ts";
 import { PostponedWork } from "../../../storage/queue/work.ts";
+import { checksumOf } from "../checksum.ts";
 import type { NewPlace, PlaceCounts, PlaceEnd, SourcePlace } from "../durable/place-table.ts";
 import { filesOf } from "../records.ts";
 import { type FetchedPage, fetchPage, type PageAnswer } from "./fetch-page.ts";
@@ -278,8 +279,3 @@ class WebsiteRun {
 
 const maxBytesOf = ({ kind }: SourcePlace): number =>
 	kind === "sitemap" ? SITEMAP_BYTES : PAGE_CALL.maxBytes;
-
-async function checksumOf(bytes: Uint8Array): Promise<string> {
-	const digest = await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>);
-	return Buffer.from(digest).toString("hex");
-}
