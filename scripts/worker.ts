@@ -24,11 +24,12 @@ import { REDUCED_BUILD } from "../miniflare/modules.ts";
 import { DOCUMENT_KINDS } from "../src/retrieval/documents/formats.ts";
 import { expectedName } from "../src/schemas/explain.ts";
 import { readOptions } from "./options.ts";
+import { leaveRoomsOut, withDependents } from "./rooms.ts";
 import { DIST, ROOT } from "./root.ts";
 import { PROJECT_CONFIG, stopWith } from "./settings.ts";
 import { unusedKinds } from "./unused-kinds.ts";
 
-/** Parts that a deployment can leave out, and the modules of each: kinds of documents, of backends and of vector stores by their names; `mcp`: MCP servers. */
+/** Parts that a deployment can leave out, and the modules of each: kinds of documents, of backends and of vector stores by their names; `mcp`: MCP servers; rooms (`rooms.ts`). */
 const PARTS = {
 	simulator: ["backends/simulator/index.ts"],
 	pdf: ["retrieval/documents/pdf.ts"],
@@ -50,7 +51,9 @@ const PARTS = {
 	pgvector: ["retrieval/vectors/stores/pgvector/index.ts"],
 	qdrant: ["retrieval/vectors/stores/qdrant/index.ts"],
 	vectorize: ["retrieval/vectors/stores/vectorize/index.ts"],
-};
+	search: [],
+	vectors: [],
+} satisfies Record<string, readonly string[]>;
 export const PART_NAMES = Object.keys(PARTS) as Part[];
 export type Part = keyof typeof PARTS;
 
@@ -77,11 +80,12 @@ export async function bundleWorker(
 		root = ROOT,
 		entry = join(root, "src/index.ts"),
 		minify = true,
-		without = [],
+		without: parts = [],
 		isWithConverter = false,
 		plugins = [],
 	}: WorkerBuild = {},
 ): Promise<string[]> {
+	const without = withDependents(parts);
 	const bundle = await rolldown({
 		cwd: root,
 		input: { index: entry },
@@ -99,7 +103,12 @@ export async function bundleWorker(
 		transform: { target: "es2024", define: { "process.env.NODE_ENV": '"production"' } },
 		// The runtime provides them.
 		external: [/^cloudflare:/, /^node:/],
-		plugins: [wasmFiles(), leaveOut(without, isWithConverter ? CONVERTED : []), ...plugins],
+		plugins: [
+			wasmFiles(),
+			leaveOut(without, isWithConverter ? CONVERTED : []),
+			leaveRoomsOut(without, join(ROOT, "src")),
+			...plugins,
+		],
 		logLevel: "warn",
 		// rolldown itself only warns of a missing package, and the runtime would refuse the upload.
 		onLog: (level, log, report) => report(log.code === "UNRESOLVED_IMPORT" ? "error" : level, log),

@@ -1,5 +1,6 @@
 /** All routes over HTTP. A path matches the first pattern that it fits. */
 import type { UnknownPaths } from "../http/route.ts";
+import { absentRooms } from "./absent-rooms.ts";
 import { aliasRoutes } from "./accounts/aliases.ts";
 import { operatorRoutes } from "./accounts/all-accounts.ts";
 import { boundGatewayRoutes } from "./accounts/bound-gateway.ts";
@@ -110,6 +111,7 @@ export const ROUTES: readonly AppRoute[] = [
 ];
 
 export const UNKNOWN_PATHS: readonly UnknownPaths[] = [
+	...absentRooms,
 	...geminiUnknown,
 	...openAiUnknown,
 	...managementUnknown,

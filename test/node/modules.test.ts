@@ -14,6 +14,7 @@ import { runtimeSettings } from "../../scripts/settings.ts";
 import { bundleWorker, PART_NAMES } from "../../scripts/worker.ts";
 import { type Served, serve, type WorkerSpec } from "../../scripts/workerd.ts";
 import { DOCUMENTS_BINDING } from "../../src/config/worker-bindings.ts";
+import { isRetrieval, shareOf } from "../../tools/bench/module-share.ts";
 import { loadedAtStart } from "../../tools/bench/modules.ts";
 import { placesIn } from "../../tools/bench/places.ts";
 
@@ -254,7 +255,7 @@ describe("a build without the parts that can be left out", () => {
 
 	it("is refused by the command and the plugin, which name its missing parts and the cure", () => {
 		expect(() => completeModulesIn(built)).toThrow(
-			/without these parts: simulator, pdf, images, html, xml, spreadsheets, docx, odt, csv, anthropic, cog, gemini, local, ollama, tei, workers-ai, mcp, pgvector, qdrant, vectorize\. Build it again with "npm run build"/,
+			/without these parts: simulator, pdf, images, html, xml, spreadsheets, docx, odt, csv, anthropic, cog, gemini, local, ollama, tei, workers-ai, mcp, pgvector, qdrant, vectorize, search, vectors\. Build it again with "npm run build"/,
 		);
 		expect(completeModulesIn(BUILT)).toEqual(modulesIn(BUILT));
 	});
@@ -263,6 +264,46 @@ describe("a build without the parts that can be left out", () => {
 		const env = { ...process.env, WRANGLER_COMMAND: "deploy" };
 		execFileSync(process.execPath, ["scripts/worker.ts", "--without", "simulator"], { env, stdio: "pipe" });
 		expect(readFileSync(join(BUILT, "index.js"), "utf8")).not.toMatch(/^\/\/ Ganglion without/);
+	});
+
+	it("grows by at most 5 KB with gzip for documents, vectors and AI Search", () => {
+		const share = shareOf(modulesIn(built), isRetrieval);
+		expect(share).toBeLessThanOrEqual(5 * 1024);
+		// The same count finds the rooms where they are.
+		expect(shareOf(modulesIn(BUILT), isRetrieval)).toBeGreaterThan(40 * 1024);
+	});
+
+	it("refuses the routes of Vectorize and AI Search with their name, and other paths as ever", async () => {
+		const ai = await start(modulesIn(built), "engine");
+		const account = ai.replace(/\/ai$/, "");
+		const refusal = async (path: string) => {
+			const response = await fetch(`${account}${path}`);
+			const { errors } = (await response.json()) as { errors: [{ code: number; message: string }] };
+			return { status: response.status, ...errors[0] };
+		};
+		const without = (room: string, part: string) => ({
+			status: 400,
+			code: 7000,
+			message: `No route for that URI: this deployment has no ${room}, because its build leaves "${part}" out`,
+		});
+		expect(await refusal("/vectorize/v2/indexes/docs/info")).toEqual(without("Vectorize", "vectors"));
+		expect(await refusal("/ai/usage/vectors")).toEqual(without("Vectorize", "vectors"));
+		expect(await refusal("/ai-search/instances")).toEqual(without("AI Search", "search"));
+		expect(await refusal("/autorag/rags/docs/search")).toEqual(without("AI Search", "search"));
+		const stranger = await fetch(`${new URL(ai).origin}/search/local/an-id/search`, { method: "POST" });
+		expect(await stranger.text()).toContain("this deployment has no AI Search");
+		expect((await refusal("/vectorise")).message).not.toContain("leaves");
+		expect((await fetch(`${new URL(ai).origin}/metrics?account=local`)).status).toBe(200);
+	});
+
+	it.each([
+		["VECTORS", "Vectorize", "vectors", { max_indexes: 3 }],
+		["AI_SEARCH", "AI Search", "search", { allow_network: true }],
+	])("does not start with the setting %s", async (name, room, part, setting) => {
+		await start(modulesIn(built), "engine", "openai", { [name]: setting });
+		await expect
+			.poll(() => output)
+			.toContain(`${name}: this build has no ${room}: remove "${part}" from --without in "build.command"`);
 	});
 
 	it("supports no file format, and reports it for each file", async () => {

@@ -7,6 +7,7 @@ import { DIST } from "../../scripts/root.ts";
 import { PROJECT_CONFIG } from "../../scripts/settings.ts";
 import { unusedKinds } from "../../scripts/unused-kinds.ts";
 import { bundleWorker, PART_NAMES, type Part } from "../../scripts/worker.ts";
+import { isRetrieval, shareOf } from "./module-share.ts";
 import { loadedAtStart, type Modules } from "./modules.ts";
 import { exactly } from "./statistics.ts";
 import type { Row } from "./table.ts";
@@ -54,6 +55,13 @@ export async function bundleSize(): Promise<Row[]> {
 	]);
 	const smallest = await built(PART_NAMES, (folder) => [
 		row("bundle without any part that can be left out, gzip, all that is uploaded", modulesIn(folder)),
+		{
+			label: "of it for documents, vectors and AI Search, all left out",
+			measured: exactly(shareOf(modulesIn(folder), isRetrieval) / 1024),
+			unit: "KB",
+			bar: 5,
+			stretch: 0,
+		},
 	]);
 	return [...usual, ...everyKind, ...smallest];
 }

@@ -34,6 +34,7 @@ import { isUpgrade } from "../../http/socket.ts";
 import { requireFrame } from "../../http/socket-caller.ts";
 import { search } from "../../models/search.ts";
 import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
+import { absentWireRooms } from "../absent-rooms.ts";
 import { ragWireRoutes } from "../aisearch/rag-routes.ts";
 import { gatewayPlaneFailure } from "../gateway/gateway-failure.ts";
 import { gatewayWireRoutes, type WireBindings } from "../gateway/gateway-wire.ts";
@@ -101,10 +102,10 @@ export const wireRoutes: readonly AppRoute[] = [
 	...ragWireRoutes,
 ];
 
-const wireUnknown: readonly UnknownPaths[] = defineUnknown(
-	{ bases: [{ path: "" }], tag: "Binding", failure: gatewayPlaneFailure },
-	[{ path: "*" }],
-);
+const wireUnknown: readonly UnknownPaths[] = [
+	...absentWireRooms,
+	...defineUnknown({ bases: [{ path: "" }], tag: "Binding", failure: gatewayPlaneFailure }, [{ path: "*" }]),
+];
 
 type Wire = Hono<{ Bindings: WireBindings }>;
 
