@@ -8,7 +8,7 @@ type Ranks = RerankingOutput["ranks"];
 export function checkRanks(ranks: Ranks, contexts: readonly string[], expected: number, call: Call): Ranks {
 	const known = new Set(ranks.map(({ id }) => id).filter((id) => id < contexts.length));
 	if (known.size !== ranks.length || known.size < expected)
-		throw failureOfShape(call, `a ranking of ${contexts.length} contexts`);
+		throw failureOfShape(call, `a ranking of ${contexts.length} contexts`, ranks);
 	return ranks;
 }
 

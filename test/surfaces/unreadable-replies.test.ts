@@ -1,34 +1,7 @@
 /** An engine's reply that cannot be read: 502 by every interface, with the engine's name in the log and without the reply in the answer. */
 import { describe, expect, it } from "vitest";
-import { createApp } from "../../src/app.ts";
-import { observersOf } from "../../src/telemetry/exchange-observer.ts";
-import { BASE, OPEN_ACCESS, testServices } from "../gateway.ts";
-
-const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
-const CHAT = { messages: [{ role: "user", content: "Hi" }] };
-
-const KINDS: Record<string, object> = {
-	openai: { kind: "openai", url: "http://engine/v1" },
-	"openai, Responses": { kind: "openai", url: "http://engine/v1", api: "responses" },
-	anthropic: { kind: "anthropic", url: "http://engine", key: "KEY" },
-	gemini: { kind: "gemini", url: "http://engine", key: "KEY" },
-	ollama: { kind: "ollama", url: "http://engine" },
-	"workers-ai": { kind: "workers-ai", url: "http://engine/ai", key: "KEY" },
-};
-
-const SURFACES: Record<string, (stream: boolean) => { path: string; body: object }> = {
-	chat: (stream) => ({ path: "/v1/chat/completions", body: { model: LLAMA, ...CHAT, stream } }),
-	Responses: (stream) => ({
-		path: "/v1/responses",
-		body: { model: LLAMA, input: "Hi", stream, store: false },
-	}),
-	Messages: (stream) => ({ path: "/v1/messages", body: { model: LLAMA, max_tokens: 50, ...CHAT, stream } }),
-	Gemini: (stream) => ({
-		path: `/v1beta/models/${LLAMA}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
-		body: { contents: [{ role: "user", parts: [{ text: "Hi" }] }] },
-	}),
-	"the native route": (stream) => ({ path: `/run/${LLAMA}`, body: { ...CHAT, stream } }),
-};
+import { UNREAD_ANSWERS, UNREAD_VALUES } from "./odd-replies/unread-cases.ts";
+import { answerTo, KINDS, LLAMA, SURFACES } from "./odd-replies/unreadable.ts";
 
 const WORD = "Lorem";
 const REPLIES: Record<string, { text: string; type: string }> = {
@@ -38,43 +11,56 @@ const REPLIES: Record<string, { text: string; type: string }> = {
 	nothing: { text: "", type: "application/json" },
 };
 
+const surfaces = Object.entries(SURFACES).flatMap(([surface, request]) =>
+	[false, true].map((stream) => ({ surface, request, stream })),
+);
 const cases = Object.entries(KINDS).flatMap(([kind, backend]) =>
-	Object.entries(SURFACES).flatMap(([surface, request]) =>
-		[false, true].map((stream) => ({ kind, backend, surface, request, stream })),
-	),
+	surfaces.map((call) => ({ kind, backend, ...call })),
 );
 
-describe.each(Object.entries(REPLIES))("%s", (_, { text, type }) => {
+describe.each(Object.entries(REPLIES))("%s", (_, reply) => {
 	it.each(cases)("by $kind for $surface, stream: $stream", async ({ backend, request, stream }) => {
-		const services = testServices({
-			vars: {
-				BACKENDS: { "gpu-7": backend },
-				ROUTES: {
-					[LLAMA]: { targets: [{ backend: "gpu-7", model: "llama-4-scout" }], retries: { attempts: 1 } },
-				},
-				KEY: "sk-engine-secret",
-			},
-			fetch: async () => new Response(text, { headers: { "content-type": type } }),
-		});
-		const lines: string[] = [];
-		const log = (entry: unknown) => void lines.push(JSON.stringify(entry));
-		const app = createApp(
-			{ ...services, observers: observersOf({ ledgers: services.ledgers, log }) },
-			OPEN_ACCESS,
-		);
-		const { path, body } = request(stream);
-		const response = await app.request(`${BASE}${path}`, {
-			method: "POST",
-			headers: { "content-type": "application/json" },
-			body: JSON.stringify(body),
-		});
-		const answer = await response.text();
-		expect([response.status, answer]).toEqual([502, answer]);
+		const { text } = reply;
+		const { status, answer, logged } = await answerTo(backend, request(stream), reply);
+		expect([status, answer]).toEqual([502, answer]);
 		expect(answer).not.toContain(WORD);
-		const logged = lines.join("\n");
 		expect(logged).toContain("gpu-7");
 		if (text === "") return;
 		expect(logged).toContain(JSON.stringify(text.slice(0, 200)).slice(1, -1));
 		expect(logged).not.toContain(JSON.stringify(text.slice(0, 201)).slice(1, -1) + WORD);
+	});
+});
+
+/** The reply is in the log, and nothing of it is in the answer. */
+function expectUnread({ status, answer, logged }: Awaited<ReturnType<typeof answerTo>>): void {
+	expect([status, answer]).toEqual([502, answer]);
+	expect(answer).toContain("The backend 'gpu-7' answered with something that is not");
+	expect(answer).not.toContain(WORD);
+	expect(logged).toContain("gpu-7");
+	expect(logged).toContain(WORD);
+}
+
+describe.each(Object.entries(UNREAD_ANSWERS))("an answer of %s", (kind, replies) => {
+	const backend = KINDS[kind as keyof typeof KINDS];
+	it.each(Object.entries(replies))("%s", async (_, reply) => {
+		for (const { request, stream } of surfaces) expectUnread(await answerTo(backend, request(stream), reply));
+	});
+});
+
+describe("a raw prompt", () => {
+	const choice = { index: 0, finish_reason: "stop", words: WORD };
+	const REPLIES = [
+		{ text: JSON.stringify({ choices: [choice] }), type: "application/json" },
+		{ text: `data: ${JSON.stringify({ choices: [choice] })}\n\ndata: [DONE]\n\n`, type: "text/event-stream" },
+	];
+	it.each([false, true])("stream: %s", async (stream) => {
+		const request = { path: `/run/${LLAMA}`, body: { prompt: "Once", raw: true, stream } };
+		for (const reply of REPLIES) expectUnread(await answerTo(KINDS.openai, request, reply));
+	});
+});
+
+describe("a value", () => {
+	it.each(UNREAD_VALUES)("$task by $kind: $name", async ({ kind, model, request, reply }) => {
+		expectUnread(await answerTo(KINDS[kind], request, reply, model));
 	});
 });

@@ -11,10 +11,12 @@ import type {
 } from "../../tasks/text-generation/types.ts";
 import * as completion from "../completion.ts";
 import { searchedField } from "../engine-search.ts";
+import { OutputCheck } from "../output-state.ts";
 import { callSeal } from "../sealed-messages.ts";
 import type { Seals } from "../seals.ts";
 import { readArguments } from "../tool-arguments.ts";
 import type { Call } from "../transport/upstream-failure.ts";
+import { messageState } from "./output.ts";
 import type { Request } from "./request.ts";
 import { SearchBlocks } from "./search-blocks.ts";
 import { isThought, sealThought } from "./thoughts.ts";
@@ -25,8 +27,16 @@ function inputOf(sent: unknown): Record<string, unknown> | undefined {
 	return isRecord(sent) ? sent : undefined;
 }
 
-/** A block of any type. Unknown types belong to tools that the request does not have. */
-export const SentBlock = z.looseObject({
+/** The types of blocks in proxies of other APIs, and of blocks without a type. */
+function usualBlock(sent: unknown): unknown {
+	if (!isRecord(sent)) return sent;
+	if (sent.type === "output_text") return { ...sent, type: "text" };
+	if (typeof sent.type === "string") return sent;
+	const isCall = typeof sent.name === "string";
+	return { ...sent, type: isCall ? "tool_use" : typeof sent.thinking === "string" ? "thinking" : "text" };
+}
+
+const Block = z.looseObject({
 	type: z.string(),
 	text: z.string().nullish(),
 	thinking: z.string().nullish(),
@@ -38,12 +48,15 @@ export const SentBlock = z.looseObject({
 	/** Servers with Anthropic's API may send JSON text. */
 	input: z.unknown().transform(inputOf).optional(),
 });
-export type SentBlock = z.output<typeof SentBlock>;
+/** A block of any type. Unknown types belong to tools that the request does not have. */
+export const SentBlock = z.preprocess(usualBlock, Block);
+export type SentBlock = z.output<typeof Block>;
 
-/** Servers with Anthropic's API may send a text, one block, or nothing if the limit was used up. */
+/** Servers with Anthropic's API may send a text, one block, a list of texts, or nothing if the limit was used up. */
 function blocksOf(content: unknown): unknown {
-	if (typeof content === "string") return [{ type: "text", text: content }];
-	return isRecord(content) ? [content] : (content ?? undefined);
+	if (content === null || content === undefined) return undefined;
+	const list: unknown[] = Array.isArray(content) ? content : [content];
+	return list.map((block) => (typeof block === "string" ? { type: "text", text: block } : block));
 }
 
 const Message = z.looseObject({
@@ -58,12 +71,16 @@ const Message = z.looseObject({
 
 export const MessageReply = Message.refine(({ content, stop_reason }) => content || stop_reason);
 
-const FINISH_REASONS = new Map<string | null | undefined, string>([
+const FINISH_REASONS = new Map<string, string>([
 	["max_tokens", "length"],
 	["model_context_window_exceeded", "length"],
 	["tool_use", "tool_calls"],
 	["refusal", "content_filter"],
 ]);
+
+/** OpenAI's name of a reason. `undefined`: the server sent none. */
+export const sentReason = (stopReason: string | null | undefined): string | undefined =>
+	stopReason ? (FINISH_REASONS.get(stopReason) ?? "stop") : undefined;
 
 /** `end_turn`, `stop_sequence`, `pause_turn` and unknown reasons are `stop`, unless there are calls. */
 export function finishReason(
@@ -71,7 +88,7 @@ export function finishReason(
 	answerTool: AnswerTool | undefined,
 	hasCalls: boolean,
 ): string {
-	const reason = FINISH_REASONS.get(stopReason) ?? "stop";
+	const reason = sentReason(stopReason) ?? "stop";
 	if (reason !== "stop" && reason !== "tool_calls") return reason;
 	return hasCalls && !answerTool ? "tool_calls" : "stop";
 }
@@ -102,6 +119,9 @@ export function completionOf(
 		...messageOf(content, answerTool),
 		...(search && !verbatim && searchFields(content, search, call)),
 	};
+	const check = new OutputCheck();
+	check.add(messageState(reply, blocks), reply);
+	check.refuseUnread(call, sentReason(reply.stop_reason), reply);
 	const stop_reason = stopReasonOf(reply.stop_reason ?? "end_turn", message.tool_calls !== undefined);
 	const choice = {
 		message: { ...message, ...(verbatim && { verbatim: { ...reply, content, stop_reason } }) },

@@ -1,28 +1,58 @@
 /** The events of a message's stream: https://docs.anthropic.com/en/docs/build-with-claude/streaming. */
 import * as z from "zod";
+import { isRecord } from "../../core/json.ts";
 import { SentCounts } from "../../core/usage-formats.ts";
 import { SentBlock } from "./reply.ts";
 
 const text = z.string().nullish();
+
+/** Servers with Anthropic's API may send the complete object. */
+const piece = z.unknown().transform((sent) => {
+	if (isRecord(sent)) return JSON.stringify(sent);
+	return typeof sent === "string" ? sent : undefined;
+});
+
+/** Deltas of blocks by the field that they have. */
+const DELTA_TYPES = [
+	["text", "text_delta"],
+	["thinking", "thinking_delta"],
+	["signature", "signature_delta"],
+	["partial_json", "input_json_delta"],
+] as const;
+const KNOWN_DELTAS: ReadonlySet<unknown> = new Set([
+	...DELTA_TYPES.map(([, type]) => type),
+	"citations_delta",
+]);
+
+/** A delta with another type, or without one, has the type of its field. The delta of a message has none of them. */
+function usualDelta(sent: unknown): unknown {
+	if (typeof sent === "string") return { type: "text_delta", text: sent };
+	if (!isRecord(sent) || KNOWN_DELTAS.has(sent.type)) return sent;
+	const type = DELTA_TYPES.find(([field]) => sent[field] !== undefined)?.[1];
+	return type === undefined ? sent : { ...sent, type };
+}
 
 export const Event = z.looseObject({
 	type: z.string(),
 	index: z.number().nullish(),
 	message: z.looseObject({ id: text, model: text, usage: SentCounts }).nullish(),
 	content_block: SentBlock.nullish(),
-	delta: z
-		.looseObject({
-			type: text,
-			text,
-			thinking: text,
-			signature: text,
-			partial_json: text,
-			/** One citation of the block's text. */
-			citation: z.unknown().optional(),
-			stop_reason: text,
-			stop_sequence: text,
-		})
-		.nullish(),
+	delta: z.preprocess(
+		usualDelta,
+		z
+			.looseObject({
+				type: text,
+				text,
+				thinking: text,
+				signature: text,
+				partial_json: piece.optional(),
+				/** One citation of the block's text. */
+				citation: z.unknown().optional(),
+				stop_reason: text,
+				stop_sequence: text,
+			})
+			.nullish(),
+	),
 	usage: SentCounts,
 });
 export type Event = z.output<typeof Event>;

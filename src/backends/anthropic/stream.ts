@@ -6,16 +6,20 @@
  */
 import * as z from "zod";
 import { laterCounts, messagesUsage, type SentCounts } from "../../core/usage-formats.ts";
-import type { ChatChunk, ChatDelta, ThinkingBlock } from "../../tasks/text-generation/types.ts";
+import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
+import { OutputCheck } from "../output-state.ts";
 import { callSeal } from "../sealed-messages.ts";
 import type { Seals } from "../seals.ts";
 import { decodedOnce, mayBeEncodedTwice } from "../tool-arguments.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
+import { ForwardedEvents } from "./forwarded-events.ts";
+import { blockState } from "./output.ts";
 import {
 	finishReason,
 	type ReplyForm,
 	type SentBlock,
+	sentReason,
 	stopReasonField,
 	stopReasonOf,
 	withCallId,
@@ -36,13 +40,6 @@ interface OpenCall {
 	isHeld?: boolean;
 }
 
-/** A thinking block that has ended. */
-interface EndedThoughts {
-	index: number | null | undefined;
-	sealed: ThinkingBlock | undefined;
-	isRedacted: boolean;
-}
-
 export class MessageTranslator implements Translator {
 	done = false;
 	readonly #call: Call;
@@ -52,11 +49,14 @@ export class MessageTranslator implements Translator {
 	#id = "";
 	#model: string;
 	#hasBegun = false;
+	/** The last event, for the log. */
+	#last: unknown;
 	#calls = 0;
 	/** Open calls by the index of their block. */
 	readonly #open = new Map<number, OpenCall>();
 	#usage: SentCounts | undefined;
 	readonly #blocks = new Map<number, string>();
+	readonly #check = new OutputCheck();
 	#stopReason: string | undefined;
 	#stopSequence: string | undefined;
 	/** Text beside the answer tool. It is the answer only if the tool is not called. */
@@ -65,8 +65,8 @@ export class MessageTranslator implements Translator {
 	#beforeCall = "";
 	/** The open thinking block. */
 	#thoughts: SentBlock | undefined;
-	/** The API's events since the last delta, if the caller gets them. */
-	readonly #events: Event[] | undefined;
+	/** `undefined`: the caller does not get the API's events. */
+	readonly #events: ForwardedEvents | undefined;
 
 	/** The characters of the text so far. */
 	#textLength = 0;
@@ -78,9 +78,11 @@ export class MessageTranslator implements Translator {
 		this.#search = search && !verbatim ? new SearchBlocks(call, search) : undefined;
 		this.#seals = seals;
 		this.#answerTool = answerTool;
-		this.#events = verbatim ? [] : undefined;
+		this.#events = verbatim ? new ForwardedEvents() : undefined;
 		this.#created = Math.floor(call.services.now() / 1000);
 		this.#model = call.target.model;
+		// A message may have no block.
+		this.#check.add("empty", undefined);
 	}
 
 	translate({ event: name, data }: UpstreamEvent): ChatChunk[] {
@@ -92,7 +94,9 @@ export class MessageTranslator implements Translator {
 	}
 
 	#read(name: string | undefined, event: Event, sent: unknown): ChatChunk[] {
-		const { type, index, content_block } = event;
+		const { type, index, content_block, delta } = event;
+		const part = type === "content_block_delta" ? delta : content_block;
+		if (part && this.#check.state !== "some") this.#check.add(blockState(part), sent);
 		if (type === "content_block_start" && content_block) this.#blocks.set(index ?? 0, content_block.type);
 		if (type === "content_block_stop") this.#blocks.delete(index ?? 0);
 		if (event.content_block) event.content_block = withCallId(event.content_block, this.#call);
@@ -100,7 +104,8 @@ export class MessageTranslator implements Translator {
 		const chunks = this.#translate(name, event, sent);
 		// The start of a block is sent with its first delta; `message_delta` is sent at the end.
 		const isDue = event.type === "content_block_delta" || event.type === "content_block_stop";
-		return chunks.length === 0 && isDue && this.#events?.length ? this.#chunksOf({}) : chunks;
+		const isForwarded = isDue && this.#check.state === "some" && this.#events?.length;
+		return chunks.length === 0 && isForwarded ? this.#chunksOf({}) : chunks;
 	}
 
 	/** The seal of a signature, or of redacted thinking, is sent when the block ends. */
@@ -109,6 +114,7 @@ export class MessageTranslator implements Translator {
 	}
 
 	#translate(name: string | undefined, event: Event, sent: unknown): ChatChunk[] {
+		this.#last = sent;
 		switch (event.type) {
 			case "error":
 				throw failureOfBody(this.#call, sent);
@@ -140,8 +146,13 @@ export class MessageTranslator implements Translator {
 		}
 	}
 
+	readDone(): void {
+		this.done = true;
+	}
+
 	end(): ChatChunk[] | undefined {
-		if (this.#stopReason === undefined) return undefined;
+		if (this.#stopReason === undefined && !this.done) return undefined;
+		this.#check.refuseUnread(this.#call, sentReason(this.#stopReason), this.#last);
 		const finish_reason = finishReason(this.#stopReason, this.#answerTool, this.#calls > 0);
 		const usage = this.#usage && messagesUsage(this.#usage);
 		const unfinished = (this.#search?.unfinished() ?? []).flatMap((delta) => this.#chunksOf(delta));
@@ -199,7 +210,7 @@ export class MessageTranslator implements Translator {
 				// Of the first piece alone: a search in all pieces so far would copy them each time.
 				if (delta.partial_json.trim() !== "") call.isHeld ??= mayBeEncodedTwice(delta.partial_json);
 				if (call.isHeld) {
-					this.#events?.pop();
+					this.#events?.drop();
 					return [];
 				}
 				return this.#argumentsChunk(call, delta.partial_json);
@@ -224,14 +235,17 @@ export class MessageTranslator implements Translator {
 			const sealed = sealThought(this.#thoughts, this.#seals);
 			const isRedacted = this.#thoughts.type === "redacted_thinking";
 			this.#thoughts = undefined;
-			this.#forwardSeal({ index, sealed, isRedacted });
+			this.#events?.addSeal({ index, sealed, isRedacted });
 			this.#beforeCall += sealed?.signature || sealed?.data || "";
 			return sealed ? this.#chunksOf({ thinking_blocks: [sealed] }) : [];
 		}
 		const call = this.#open.get(index ?? 0);
 		this.#open.delete(index ?? 0);
 		if (!call) return [];
-		if (call.isHeld) this.#forwardArguments(index, call);
+		if (call.isHeld) {
+			call.arguments = decodedOnce(call.arguments);
+			this.#events?.addArguments(index, call.arguments);
+		}
 		if (this.#answerTool?.field !== undefined) {
 			const input = call.arguments
 				? z.record(z.string(), z.unknown()).parse(JSON.parse(call.arguments))
@@ -243,26 +257,6 @@ export class MessageTranslator implements Translator {
 		return this.#argumentsChunk(call, call.arguments || JSON.stringify(call.input));
 	}
 
-	/** Decodes arguments that are encoded twice. They are forwarded before the end of the block. */
-	#forwardArguments(index: Event["index"], call: OpenCall): void {
-		call.arguments = decodedOnce(call.arguments);
-		const end = this.#events?.pop();
-		const delta = { type: "input_json_delta", partial_json: call.arguments };
-		if (end) this.#events?.push({ type: "content_block_delta", index, delta }, end);
-	}
-
-	/** Adds the seal to the forwarded events, before the end of the block. Redacted thinking without a seal is not forwarded. */
-	#forwardSeal({ index, sealed, isRedacted }: EndedThoughts): void {
-		const end = this.#events?.pop();
-		if (!end) return;
-		if (sealed?.type === "redacted_thinking")
-			this.#events?.push({ type: "content_block_start", index, content_block: { ...sealed } }, end);
-		else if (sealed) {
-			const delta = { type: "signature_delta", signature: sealed.signature };
-			this.#events?.push({ type: "content_block_delta", index, delta }, end);
-		} else if (!isRedacted) this.#events?.push(end);
-	}
-
 	/** A piece of arguments. With an answer tool, the arguments are the answer. */
 	#argumentsChunk({ index }: OpenCall, piece: string): ChatChunk[] {
 		if (!this.#answerTool) return this.#chunksOf({ tool_calls: [{ index, function: { arguments: piece } }] });
@@ -271,7 +265,7 @@ export class MessageTranslator implements Translator {
 
 	#chunksOf(delta: ChatDelta, finish_reason: string | null = null): ChatChunk[] {
 		const message: ChatDelta = this.#hasBegun ? { ...delta } : { role: "assistant", content: "", ...delta };
-		if (this.#events?.length) message.verbatim = this.#events.splice(0);
+		if (this.#events?.length) message.verbatim = this.#events.take();
 		this.#hasBegun = true;
 		const stopped = finish_reason === null ? {} : stopReasonField(this.#stopSequence);
 		return [this.#chunk([{ index: 0, delta: message, finish_reason, ...stopped }])];

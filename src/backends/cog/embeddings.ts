@@ -34,7 +34,8 @@ export const embedTexts: Handler<"text-embeddings"> = async ({ texts }, call) =>
 };
 
 async function vectorsOf(inputs: CogInputs, expected: number, call: Call): Promise<number[][]> {
-	const vectors = safeParse(Vectors, (await inputs.predict()).output).data;
-	if (vectors?.length !== expected) throw failureOfShape(call, `${expected} embeddings`);
+	const { output } = await inputs.predict();
+	const vectors = safeParse(Vectors, output).data;
+	if (vectors?.length !== expected) throw failureOfShape(call, `${expected} embeddings`, output);
 	return vectors;
 }

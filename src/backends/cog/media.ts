@@ -68,7 +68,7 @@ function transcriptOf(output: unknown, call: Call): Transcript {
 	if (!reply) return { text: textOf(output, call) };
 	const { segments } = reply;
 	const text = reply.text ?? reply.transcription ?? segments?.map((segment) => segment.text).join("");
-	if (text === undefined) throw failureOfShape(call, "a transcript");
+	if (text === undefined) throw failureOfShape(call, "a transcript", output);
 	const language = reply.detected_language ?? reply.language;
 	return { text, ...(language && { language }), ...(segments && { segments }) };
 }

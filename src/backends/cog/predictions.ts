@@ -38,7 +38,8 @@ export async function predict(call: Call, input: Readonly<Record<string, unknown
 export function succeeded(prediction: Prediction, call: Call): Prediction {
 	const { status, error } = prediction;
 	if (status === "succeeded") return prediction;
-	if (status !== "failed" && status !== "canceled") throw failureOfShape(call, "a finished prediction");
+	if (status !== "failed" && status !== "canceled")
+		throw failureOfShape(call, "a finished prediction", prediction);
 	if (error && REFUSED.test(error))
 		throw new AiError("refusedByModel", callerMessage(call.target, error), {
 			upstream: { backend: call.target.backend },
@@ -81,21 +82,21 @@ export function failureOfCog({ target }: Call, { status }: Refusal): AiError | u
 export function textOf(output: unknown, call: Call): string {
 	if (typeof output === "string") return output;
 	if (Array.isArray(output) && output.every((piece) => typeof piece === "string")) return output.join("");
-	throw failureOfShape(call, "a text");
+	throw failureOfShape(call, "a text", output);
 }
 
 /** The first file. A file at another origin is not fetched: the model chooses the address. */
 export async function fileOf(output: unknown, call: Call): Promise<Media> {
 	const url = urlsIn(output)[0];
-	if (url === undefined) throw failureOfShape(call, "a file");
+	if (url === undefined) throw failureOfShape(call, "a file", output);
 	const embedded = splitDataUrl(url);
 	if (embedded) {
 		const bytes = decodeBase64(embedded.base64);
-		if (!bytes?.length) throw failureOfShape(call, "a file");
+		if (!bytes?.length) throw failureOfShape(call, "a file", url);
 		return { bytes, ...(embedded.contentType && { contentType: embedded.contentType }) };
 	}
 	const { origin, pathname, search } = new URL(url);
-	if (origin !== new URL(call.target.url).origin) throw failureOfShape(call, "a file of its own");
+	if (origin !== new URL(call.target.url).origin) throw failureOfShape(call, "a file of its own", url);
 	return getBytes({ ...call, target: { ...call.target, url: origin } }, pathname + search);
 }
 

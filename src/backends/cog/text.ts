@@ -131,7 +131,7 @@ class PredictionTranslator implements Translator {
 		switch (event) {
 			case "output": {
 				const { chunk: content } = Output.parse(sent);
-				if (typeof content !== "string") throw failureOfShape(this.#call, "a stream of text");
+				if (typeof content !== "string") throw failureOfShape(this.#call, "a stream of text", data);
 				return content === "" ? [] : [...this.#chunks.begin(), this.#chunks.chunk({ content })];
 			}
 			case "completed":

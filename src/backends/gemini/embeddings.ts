@@ -29,7 +29,8 @@ export const embedTexts: Handler<"text-embeddings"> = async ({ texts, dimensions
 			outputDimensionality: dimensions,
 		}));
 		const { embeddings } = await postJson(call, pathOf(call, "batchEmbedContents"), { requests }, EmbedReply);
-		if (embeddings.length !== requests.length) throw failureOfShape(call, `${requests.length} embeddings`);
+		if (embeddings.length !== requests.length)
+			throw failureOfShape(call, `${requests.length} embeddings`, embeddings);
 		// Gemini normalizes only vectors of the model's full dimension.
 		vectors.push(...embeddings.map(({ values }) => (dimensions === undefined ? values : toUnit(values))));
 	}

@@ -16,9 +16,8 @@ import type {
 import { type Heading, headingOf } from "../completion.ts";
 import { searchedField } from "../engine-search.ts";
 import { sealSignature } from "../gemini-signatures.ts";
-import { failureToRead } from "../openai/reply/chat-reply.ts";
-import type { OutputState } from "../openai/reply/message.ts";
 import { readToolCalls, type ToolCallContext } from "../openai/reply/sent-calls.ts";
+import { type KnownFields, laterState, OutputCheck, type OutputState, stateOf } from "../output-state.ts";
 import type { Seals } from "../seals.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { groundsOf, readGrounding } from "./grounding.ts";
@@ -106,10 +105,10 @@ export const headingIn = ({ responseId, modelVersion }: GenerateEvent, call: Cal
 
 function choiceOf(candidate: CandidateReply, index: number, form: GeminiReplyForm): ChatChoice {
 	const { text, thoughts, calls, ...signed } = partsOf(candidate, form, 0);
-	const output = outputOf(candidate);
-	if (output === "unread" || (output === "none" && !candidate.finishReason))
-		throw failureToRead(form.call, candidate);
 	const finish_reason = finishReason(candidate.finishReason || "STOP", calls.length > 0, form.call);
+	const check = new OutputCheck();
+	check.add(outputOf(candidate), candidate);
+	check.refuseUnread(form.call, candidate.finishReason ? finish_reason : undefined, candidate);
 	const isSilent = calls.length > 0 || finish_reason === "content_filter";
 	return {
 		index: candidate.index ?? index,
@@ -175,17 +174,25 @@ export function partsOf(
 }
 
 /** The fields of Google's parts. Those that are not read are parts of an answer, too. */
-const PART_FIELDS = [
-	...["text", "thought", "thoughtSignature", "functionCall", "functionResponse", "inlineData", "fileData"],
-	...["executableCode", "codeExecutionResult", "toolCall", "toolResponse"],
-] as const;
+const PART: KnownFields = {
+	output: new Set([
+		...["text", "thought", "thoughtSignature", "functionCall", "functionResponse", "inlineData", "fileData"],
+		...["executableCode", "codeExecutionResult", "toolCall", "toolResponse"],
+	]),
+	other: new Set(),
+};
+const CONTENT: KnownFields = { output: new Set(), other: new Set(["role"]) };
+const CANDIDATE: KnownFields = { output: new Set(), other: new Set(["finishReason", "finishMessage"]) };
 
-/** What the parts of a candidate have, of a complete reply or of one event. */
-export function outputOf({ content }: CandidateReply): OutputState {
-	const parts: readonly Record<string, unknown>[] = content?.parts ?? [];
-	if (parts.some((part) => PART_FIELDS.some((field) => field in part))) return "some";
-	const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
-	return parts.some((part) => Object.values(part).some(isText)) ? "unread" : "none";
+/** What a candidate has, of a complete reply or of one event. The API omits what is empty. */
+export function outputOf(candidate: CandidateReply): OutputState {
+	const { content } = candidate;
+	const { parts, ...fields } = content ?? {};
+	return [
+		...(parts ?? []).map((part) => stateOf(part, PART)),
+		stateOf(fields, CONTENT),
+		stateOf(candidate, CANDIDATE),
+	].reduce<OutputState>(laterState, "empty");
 }
 
 /** The text of a candidate without its thoughts and calls. */

@@ -10,8 +10,7 @@ import { isRecord } from "../../core/json.ts";
 import type { Usage } from "../../core/usage.ts";
 import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
 import type { Heading } from "../completion.ts";
-import { failureToRead } from "../openai/reply/chat-reply.ts";
-import { laterState, type OutputState } from "../openai/reply/message.ts";
+import { OutputCheck } from "../output-state.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import { groundingDeltas, readGrounding } from "./grounding.ts";
@@ -41,8 +40,7 @@ export class GeminiTranslator implements Translator {
 	/** The number of tool calls of each answer that has begun, by index. */
 	readonly #callCounts = new Map<number, number>();
 	readonly #finished = new Set<number>();
-	/** What the events so far have of each answer. */
-	readonly #outputs = new Map<number, OutputState>();
+	readonly #checks = new Map<number, OutputCheck>();
 	/** The text of each answer, if the request has Google's search: citations are places in it. */
 	readonly #texts = new Map<number, string>();
 
@@ -90,15 +88,16 @@ export class GeminiTranslator implements Translator {
 		const total = (callCount ?? 0) + calls.length;
 		// Some candidates have two finish reasons.
 		const reason = this.#finished.has(index) ? undefined : candidate.finishReason;
-		const output = laterState(this.#outputs.get(index) ?? "none", outputOf(candidate));
-		this.#outputs.set(index, output);
-		if (reason && output === "unread") throw failureToRead(this.#call, candidate);
+		const check = this.#checks.get(index) ?? new OutputCheck();
+		this.#checks.set(index, check);
+		check.add(outputOf(candidate), candidate);
 		const isSilent = Object.keys(delta).every((name) => name === "role");
 		if (isSilent && !reason) return [];
 		this.#callCounts.set(index, total);
 		if (reason) this.#finished.add(index);
 		const logprobs = logprobsOf(candidate);
 		const finish_reason = reason ? finishReason(reason, total > 0, this.#call) : null;
+		if (finish_reason) check.refuseUnread(this.#call, finish_reason, candidate);
 		return [{ index, delta, ...(logprobs !== null && { logprobs }), finish_reason }];
 	}
 

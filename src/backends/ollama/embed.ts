@@ -18,6 +18,6 @@ export const embedTexts: Handler<"text-embeddings"> = async ({ texts, truncate, 
 		body,
 		EmbedReply,
 	);
-	if (vectors.length !== texts.length) throw failureOfShape(call, `${texts.length} embeddings`);
+	if (vectors.length !== texts.length) throw failureOfShape(call, `${texts.length} embeddings`, vectors);
 	return { vectors, ...(count !== undefined && { usage: { prompt_tokens: count, total_tokens: count } }) };
 };

@@ -4,9 +4,9 @@ import { isRecord } from "../../core/json.ts";
 import { type Usage, usageOfCounts } from "../../core/usage.ts";
 import type { ChatChunk, ChatCompletion } from "../../tasks/text-generation/types.ts";
 import { ChunkWriter, completionOf, type Heading, headingOf } from "../completion.ts";
-import { failureToRead } from "../openai/reply/chat-reply.ts";
-import { laterState, type OutputState, outputState, readMessage } from "../openai/reply/message.ts";
+import { outputState, readMessage } from "../openai/reply/message.ts";
 import { readToolCalls, sentCallsOf, type ToolCallContext } from "../openai/reply/sent-calls.ts";
+import { OutputCheck } from "../output-state.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 
@@ -35,7 +35,9 @@ export const Reply = Line.refine(({ message, response }) => message != null || r
 
 export function completionIn(reply: Line, call: Call, context: ToolCallContext): ChatCompletion {
 	const { content, reasoning_content, tool_calls, output } = messageIn(reply, context);
-	if (isUnread(output, reply)) throw failureToRead(call, reply);
+	const check = new OutputCheck();
+	check.add(output, reply);
+	check.refuseUnread(call, sentReason(reply), reply);
 	const message = {
 		content: content || (tool_calls.length > 0 ? null : ""),
 		...(reasoning_content && { reasoning_content }),
@@ -56,8 +58,7 @@ export class LineTranslator implements Translator {
 	readonly #context: ToolCallContext;
 	#chunks: ChunkWriter | undefined;
 	#calls = 0;
-	/** What all lines so far have. */
-	#output: OutputState = "none";
+	readonly #check = new OutputCheck();
 	#last: Line | undefined;
 
 	constructor(call: Call, context: ToolCallContext) {
@@ -70,17 +71,19 @@ export class LineTranslator implements Translator {
 		if (isRecord(value) && "error" in value) throw failureOfBody(this.#call, value);
 		const line = Line.parse(value);
 		this.#chunks ??= new ChunkWriter(headingIn(line, this.#call));
-		const chunks = this.#chunks.begin();
+		const chunks: ChatChunk[] = [];
 		const { content, reasoning_content, tool_calls, output } = messageIn(line, this.#context);
-		this.#output = laterState(this.#output, output);
+		this.#check.add(output, line);
 		const logprobs = logprobsOf(line);
 		if (reasoning_content) chunks.push(this.#chunks.chunk({ reasoning_content }));
 		if (content || logprobs) chunks.push(this.#chunks.chunk({ content: content ?? "" }, logprobs));
 		for (const toolCall of tool_calls)
 			chunks.push(this.#chunks.chunk({ tool_calls: [{ index: this.#calls++, ...toolCall }] }));
+		if (chunks.length > 0) chunks.unshift(...this.#chunks.begin());
 		this.done = line.done === true;
-		if (this.done && isUnread(this.#output, line)) throw failureToRead(this.#call, line);
-		if (this.done) this.#last = line;
+		if (!this.done) return chunks;
+		this.#check.refuseUnread(this.#call, sentReason(line), line);
+		this.#last = line;
 		return chunks;
 	}
 
@@ -98,10 +101,6 @@ function messageIn({ message, response, thinking }: Line, context: ToolCallConte
 	return { content, reasoning_content, tool_calls, output: outputState(read) };
 }
 
-/** Nothing in the answer could be read, and it was not cut before its first text. */
-const isUnread = (output: OutputState, { done_reason }: Line): boolean =>
-	output === "unread" || (output === "none" && done_reason !== "length");
-
 function headingIn({ created_at, model }: Line, call: Call): Heading {
 	// `NaN` for an invalid date: then the time is that of the reply.
 	const created = Math.floor(Date.parse(String(created_at)) / 1000);
@@ -113,10 +112,10 @@ const logprobsOf = ({ logprobs }: Line) =>
 	logprobs?.length ? { logprobs: { content: logprobs } } : undefined;
 
 /** `load` and `unload`: the end of a request without an answer. */
-function finishReason({ done_reason }: Line, hasCalls: boolean): string {
-	if (hasCalls) return "tool_calls";
-	return done_reason === "length" ? "length" : "stop";
-}
+const sentReason = ({ done_reason }: Line): "length" | "stop" =>
+	done_reason === "length" ? "length" : "stop";
+
+const finishReason = (line: Line, hasCalls: boolean): string => (hasCalls ? "tool_calls" : sentReason(line));
 
 /** Older servers omit the count of a cached prompt. */
 const usageIn = ({ prompt_eval_count, eval_count }: Line): Usage | undefined =>

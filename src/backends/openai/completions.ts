@@ -5,15 +5,17 @@
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
 import { pick } from "../../core/present.ts";
-import { SentUsage } from "../../core/usage.ts";
-import { DONE, frame, isDone, mapEvents } from "../../streams/sse.ts";
-import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
+import type { ChatChunk, ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
+import { type Heading, headingOf } from "../completion.ts";
 import type { Handler } from "../handler.ts";
+import type { ReviseChunk } from "../transport/chunk-stream.ts";
 import { postJson, postStream } from "../transport/http.ts";
-import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { countAllChoices } from "./choices.ts";
 import { bodyFor, ENGINE_SAMPLING, hostedService, isOpenAiService } from "./hosts.ts";
 import { generateStream, generateValue } from "./prefill-decode/calls.ts";
+import { ChatCompletionReply, completion, toolContext } from "./reply/chat-reply.ts";
+import { chatReplyParser } from "./reply/collected-reply.ts";
 import { sampling } from "./sampling.ts";
 
 const PATH = "/completions";
@@ -26,27 +28,6 @@ const LogprobsReply = lazy(() =>
 		top_logprobs: z.array(z.record(z.string(), z.number()).nullable()).nullish(),
 	}),
 );
-
-/** A complete reply, or one event of a stream. */
-const CompletionReply = lazy(() =>
-	z.looseObject({
-		id: z.string().nullish(),
-		created: z.number().nullish(),
-		model: z.string().nullish(),
-		choices: z.array(
-			z.looseObject({
-				index: z.number().nullish(),
-				text: z.string().nullish(),
-				finish_reason: z.string().nullish(),
-				logprobs: LogprobsReply().nullish(),
-			}),
-		),
-		usage: SentUsage.nullish(),
-	}),
-);
-type CompletionReply = z.output<ReturnType<typeof CompletionReply>>;
-
-const CompleteReply = lazy(() => CompletionReply().refine(({ choices }) => choices.length > 0));
 
 /** For an input with a `prompt`. */
 export const completeRawPrompt: Handler<"text-generation"> = async (input, call) => {
@@ -63,77 +44,48 @@ export const completeRawPrompt: Handler<"text-generation"> = async (input, call)
 	const body = host ? bodyFor({ ...host, limit: "max_tokens" }, fields, true) : fields;
 	const choices = input.n ?? 1;
 	const generation = { path: PATH, body, choices };
+	const chat = toolContext({}, call);
+	const parse = chatReplyParser(chat, choices);
 	if (!input.stream) {
 		const reply = await generateValue(call, generation, (legCall, body, headers) =>
-			postJson(legCall, PATH, body, CompleteReply(), headers && { headers }),
+			postJson(legCall, PATH, body, ChatCompletionReply, { parse, ...(headers && { headers }) }),
 		);
 		return completionOf(reply, input, call);
 	}
+	const revise = chunksOf(call);
 	const reply = await generateStream(call, generation, (legCall, body, headers) =>
-		postStream(legCall, PATH, body, { schema: CompleteReply(), choices, ...(headers && { headers }) }),
+		postStream(legCall, PATH, body, {
+			...{ schema: ChatCompletionReply, choices, chat, parse, revise },
+			...(headers && { headers }),
+		}),
 	);
-	return reply.kind === "value"
-		? completionOf(reply.value, input, call)
-		: { ...reply, events: chatChunks(reply.events, call) };
+	return reply.kind === "value" ? completionOf(reply.value, input, call) : reply;
 };
 
-const completionOf = (reply: CompletionReply, input: ChatInput, call: Call): ChatCompletion =>
-	countAllChoices(chatCompletion(reply, call), input);
+function completionOf(reply: ChatCompletionReply, input: ChatInput, call: Call): ChatCompletion {
+	const { choices, ...answer } = completion({ ...reply, id: idOf(reply, call) }, call, { n: input.n });
+	return countAllChoices({ ...answer, choices: choices.map(withChatLogprobs) }, input);
+}
 
-function chatCompletion(reply: CompletionReply, call: Call): ChatCompletion {
-	return {
-		...reply,
-		...heading(reply, call),
-		object: "chat.completion",
-		choices: reply.choices.map(({ text, logprobs, ...choice }, index) => ({
-			...choice,
-			index: choice.index ?? index,
-			message: { role: "assistant", content: text ?? "" },
-			logprobs: chatLogprobs(logprobs),
-			finish_reason: choice.finish_reason || "stop",
-		})),
-		usage: reply.usage ?? undefined,
+const idOf = ({ id }: Record<string, unknown>, { services }: Call): string =>
+	typeof id === "string" && id !== "" ? id : `cmpl-${services.uuid()}`;
+
+/** The chunks of one stream have the same heading. */
+function chunksOf(call: Call): ReviseChunk {
+	let first: Heading | undefined;
+	return (chunk: Partial<ChatChunk>) => {
+		const { created, model, choices = [] } = chunk;
+		first ??= headingOf(call, { id: idOf({ id: chunk.id }, call), created, model });
+		return { ...first, object: "chat.completion.chunk", choices: choices.map(withChatLogprobs) };
 	};
 }
 
-/** Takes over `events`. They have been checked already, except for their form. */
-function chatChunks(events: ReadableStream<Uint8Array>, call: Call): ReadableStream<Uint8Array> {
-	const begun = new Set<number>();
-	let first: ReturnType<typeof heading> | undefined;
-	return mapEvents(events, {
-		onData(data) {
-			if (isDone(data)) return DONE;
-			const { data: reply } = CompletionReply().safeParse(JSON.parse(data));
-			if (!reply) throw failureOfShape(call, `an event of ${PATH}`);
-			first ??= heading(reply, call);
-			return frame({
-				...reply,
-				...first,
-				object: "chat.completion.chunk",
-				choices: reply.choices.map(({ text, logprobs, ...choice }, position) => {
-					const index = choice.index ?? position;
-					const role = begun.has(index) ? {} : { role: "assistant" };
-					begun.add(index);
-					return {
-						...choice,
-						index,
-						delta: { ...role, content: text ?? "" },
-						logprobs: chatLogprobs(logprobs),
-						finish_reason: choice.finish_reason || null,
-					};
-				}),
-			});
-		},
-	});
-}
-
-const heading = (reply: CompletionReply, { target, services }: Call) => ({
-	id: reply.id ?? `cmpl-${services.uuid()}`,
-	created: reply.created ?? Math.floor(services.now() / 1000),
-	model: reply.model ?? target.model,
+const withChatLogprobs = <Choice extends { logprobs?: unknown }>(choice: Choice): Choice => ({
+	...choice,
+	logprobs: chatLogprobs(LogprobsReply().safeParse(choice.logprobs).data),
 });
 
-function chatLogprobs(logprobs: CompletionReply["choices"][number]["logprobs"]): unknown {
+function chatLogprobs(logprobs: z.output<ReturnType<typeof LogprobsReply>> | undefined): unknown {
 	if (!logprobs?.tokens) return logprobs ?? null;
 	const { tokens, token_logprobs, top_logprobs } = logprobs;
 	return {

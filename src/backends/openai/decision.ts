@@ -68,7 +68,8 @@ async function askSystemOne(input: DecisionInput, call: Call): Promise<DecisionO
 
 function checkedOutput(output: DecisionOutput, { questions }: DecisionInput, call: Call): DecisionOutput {
 	for (const [id, { type }] of Object.entries(questions))
-		if (output.answers[id]?.type !== type) throw failureOfShape(call, "an answer to each question");
+		if (output.answers[id]?.type !== type)
+			throw failureOfShape(call, "an answer to each question", output.answers);
 	return output;
 }
 
@@ -111,7 +112,7 @@ async function askOpenAi({ state, questions, images }: DecisionInput, call: Call
 		questions: asked.map(([name, question]) => openAiQuestion(name, question)),
 	};
 	const { answers, usage } = await postJson(call, "/decisions", body, OpenAiReply());
-	if (answers.length !== asked.length) throw failureOfShape(call, "an answer to each question");
+	if (answers.length !== asked.length) throw failureOfShape(call, "an answer to each question", answers);
 	const read = asked.flatMap(([id, question], index) => {
 		const answer = readAnswer(answers[index], question);
 		return answer ? [[id, answer] as const] : [];

@@ -56,7 +56,9 @@ const embed: Handler<"text-embeddings"> = async ({ texts, tokens, dimensions, tr
 		// vLLM's field: truncates at the model's maximum length.
 		...(truncate && !isOpenAiService(call.target) && { truncate_prompt_tokens: -1 }),
 	};
+	let received = "";
 	const parse = (text: string): unknown => {
+		received = text;
 		try {
 			return extractVectors(text, vectors);
 		} catch {
@@ -72,7 +74,7 @@ const embed: Handler<"text-embeddings"> = async ({ texts, tokens, dimensions, tr
 	}));
 	const indices = new Set(indexed.map(({ at }) => at).filter((at) => at < rowCount));
 	const rows = indexed.sort((a, b) => a.at - b.at).flatMap(({ row }) => row ?? []);
-	const failure = () => failureOfShape(call, `${rowCount} embeddings`);
+	const failure = () => failureOfShape(call, `${rowCount} embeddings`, received);
 	/** A value that turns out to be no number is a failure of the engine. */
 	const reading = <Value>(read: () => Value): Value => {
 		try {

@@ -96,7 +96,7 @@ const imageInReply = ({ data, ...reported }: z.output<ReturnType<typeof ImagesRe
 
 function imageOf(call: Call, { b64_json, quality, background, usage: tokens }: ReportedImage): ImageOutput {
 	const image = imageIn(b64_json);
-	if (!image) throw failureOfShape(call, "an image");
+	if (!image) throw failureOfShape(call, "an image", b64_json);
 	return { ...image, ...present({ quality, background, tokens }) };
 }
 

@@ -35,6 +35,6 @@ export async function ownModeration({ items }: ModerationInput, call: Call): Pro
 		items.length === 1 && typeof first?.sent !== "string" ? first?.sent : items.map(({ sent }) => sent);
 	const body = { model: call.target.model, input };
 	const { results, usage } = await postJson(call, "/moderations", body, ModerationReply());
-	if (results.length !== items.length) throw failureOfShape(call, "a result for each input");
+	if (results.length !== items.length) throw failureOfShape(call, "a result for each input", results);
 	return { results: results.map((scored) => ({ scored })), ...(usage && { usage }) };
 }

@@ -57,7 +57,7 @@ const embedTexts: Handler<"text-embeddings"> = async ({ texts, truncate, dimensi
 	const parts = await inBatches(texts, async (inputs) => {
 		const body = { inputs, normalize: true, truncate, dimensions };
 		const vectors = await postJson(call, "/embed", body, EmbedReply);
-		if (vectors.length !== inputs.length) throw failureOfShape(call, `${inputs.length} embeddings`);
+		if (vectors.length !== inputs.length) throw failureOfShape(call, `${inputs.length} embeddings`, vectors);
 		return vectors;
 	});
 	return { vectors: parts.flat() };

@@ -13,8 +13,9 @@ import { DONE, type EventPiece, isDone, type StreamEvent, textOf } from "../../s
 import type { StreamEndFormatter } from "../../tasks/task.ts";
 import { addChoice, countsOneChoice } from "../openai/choices.ts";
 import { ChatEventReader } from "../openai/reply/chat-events.ts";
-import { failureOfAnswer, failureToRead } from "../openai/reply/chat-reply.ts";
+import { failureOfAnswer } from "../openai/reply/chat-reply.ts";
 import type { ToolCallContext } from "../openai/reply/sent-calls.ts";
+import { failureToRead } from "../output-state.ts";
 import {
 	DATA,
 	isChunk,
@@ -224,7 +225,7 @@ export class ChunkReader implements EventReader {
 		this.progress.toolCalls = this.#chat?.toolCalls ?? 0;
 		const last = this.#chat?.end();
 		if (last?.kind === "failed") return failureOfAnswer(this.#call);
-		if (last?.kind === "unread") return failureToRead(this.#call, undefined);
+		if (last?.kind === "unread") return failureToRead(this.#call, last.sent);
 		if (last?.kind !== "chunk") return undefined;
 		const { chunk } = last;
 		this.#change();
@@ -252,7 +253,7 @@ export class ChunkReader implements EventReader {
 			return read.error === undefined
 				? failureOfAnswer(this.#call)
 				: failureOfBody(this.#call, { error: read.error });
-		if (read.kind === "unread") return failureToRead(this.#call, sent);
+		if (read.kind === "unread") return failureToRead(this.#call, read.sent);
 		if (read.kind === "none") {
 			this.#drop();
 			return undefined;

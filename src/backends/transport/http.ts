@@ -78,12 +78,19 @@ export function getBytes(call: Call, path: string): Promise<Media> {
 	return exchange(call, { path, accept: "*/*" }, readFile);
 }
 
+/** JSON or a page, whatever its label is. The samples of raw sound may begin with a brace. */
+const TEXT_BEGINNING = /^\s*(?:\{|<!doctype|<html)/i;
+
 async function readFile(reply: OpenReply): Promise<Media> {
 	const { call, response } = reply;
 	const bytes = await readBytes(reply);
-	if (mediaType(response) === "application/json") {
-		const value = parseJson(UTF8.decode(bytes));
-		throw isErrorBody(value) ? failureOfBody(call, value) : failureOfShape(call, "a file");
+	const isJson = mediaType(response) === "application/json";
+	if (isJson || TEXT_BEGINNING.test(UTF8.decode(bytes.subarray(0, 16)))) {
+		const text = UTF8.decode(bytes);
+		const value = parseJson(text);
+		if (isErrorBody(value)) throw failureOfBody(call, value);
+		if (isJson || value !== undefined || !text.trimStart().startsWith("{"))
+			throw failureOfShape(call, "a file", text);
 	}
 	// An engine answers so to a text without words.
 	if (bytes.length === 0) throw failureOfContent(call, "answered with an empty file");

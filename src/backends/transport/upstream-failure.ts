@@ -106,16 +106,24 @@ const BAD_GATEWAY = 502;
 /** Characters of an unreadable answer in the log. */
 const MAX_EXCERPT_CHARS = 200;
 
-/** An answer of an unexpected form. `received`: its text, whose beginning is logged. */
-export function failureOfShape(call: Call, expected: string, received?: string): AiError {
+/** An answer of an unexpected form. `received`: its text, or a value that was read of it. Its beginning is logged. */
+export function failureOfShape(call: Call, expected: string, received?: unknown): AiError {
 	const { target } = call;
-	const excerpt = received && withoutSecrets(target, received).slice(0, MAX_EXCERPT_CHARS);
+	const excerpt = withoutSecrets(target, textOf(received)).slice(0, MAX_EXCERPT_CHARS);
 	const problem = `answered with something that is not ${expected}`;
 	return new AiError("executionFailed", `The backend '${target.backend}' ${problem}`, {
 		status: BAD_GATEWAY,
 		upstream: { backend: target.backend, ...(excerpt && { excerpt }) },
 	});
 }
+
+/** The beginning of a value as JSON. A long list is not written to its end. */
+const textOf = (value: unknown): string =>
+	typeof value === "string"
+		? value
+		: (JSON.stringify(value, (_, inner: unknown) =>
+				Array.isArray(inner) ? inner.slice(0, MAX_EXCERPT_CHARS) : inner,
+			) ?? "");
 
 /**
  * An answer above a limit of the gateway. The request determines the size (texts to embed, the size of an image), so no

@@ -6,26 +6,17 @@
  * The older models have no finish reason: it is `length` if the output has `max_tokens` tokens. Thoughts stay in the text.
  */
 import * as z from "zod";
-import { isRecord } from "../../core/json.ts";
 import { laterUsage, SentUsage, type Usage, usageOf } from "../../core/usage.ts";
 import type { ChatChunk, ChatCompletion, ChatDelta, ChatInput } from "../../tasks/text-generation/types.ts";
 import { ChunkWriter, completionOf, headingOf } from "../completion.ts";
-import { ChatCompletionReply, completion, toolContext } from "../openai/reply/chat-reply.ts";
+import { ChatEventReader } from "../openai/reply/chat-events.ts";
+import { ChatCompletionReply, completion, failureOfAnswer, toolContext } from "../openai/reply/chat-reply.ts";
 import { readToolCalls } from "../openai/reply/sent-calls.ts";
 import { ToolCallAssembler } from "../openai/reply/tool-calls.ts";
+import { failureToRead, type KnownFields, OutputCheck, type OutputState, stateOf } from "../output-state.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
-import type { Call } from "../transport/upstream-failure.ts";
+import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import { eventIn } from "./run.ts";
-
-const TextChoice = z.looseObject({
-	index: z.number().nullish(),
-	text: z.string(),
-	finish_reason: z.string().nullish(),
-});
-const TextCompletionReply = z.looseObject({
-	choices: z.array(TextChoice).min(1),
-	usage: SentUsage.nullish(),
-});
 
 /** `{name, arguments}` or OpenAI's form; arguments are text or an object. In a stream, parts of it. */
 const SentCalls = z.array(z.unknown()).nullish();
@@ -39,24 +30,13 @@ const TextResponse = z
 	})
 	.refine((reply) => "response" in reply || reply.tool_calls?.length);
 
-export const NativeReply = z.union([TextCompletionReply, ChatCompletionReply, TextResponse]);
+export const NativeReply = z.union([ChatCompletionReply, TextResponse]);
 type NativeReply = z.output<typeof NativeReply>;
 
 export function nativeCompletion(reply: NativeReply, input: ChatInput, call: Call): ChatCompletion {
 	const usage = usageWithoutPrice(reply.usage as z.output<typeof SentUsage> | null | undefined);
-	if (isChat(reply)) return { ...completion(reply, call, input), ...(usage && { usage }) };
+	if (hasChoices(reply)) return { ...completion(reply, call, input), ...(usage && { usage }) };
 	const heading = headingOf(call);
-	if (isTextCompletion(reply))
-		return {
-			...heading,
-			object: "chat.completion",
-			choices: reply.choices.map(({ index, text, finish_reason }, place) => ({
-				index: index ?? place,
-				message: { role: "assistant", content: text },
-				finish_reason: finish_reason || "stop",
-			})),
-			...(usage && { usage }),
-		};
 	const { response, tool_calls } = reply as z.output<typeof TextResponse>;
 	const calls = readToolCalls(tool_calls ?? [], toolContext(input, call));
 	const message = {
@@ -64,16 +44,25 @@ export function nativeCompletion(reply: NativeReply, input: ChatInput, call: Cal
 		...(calls.length > 0 && { tool_calls: calls }),
 	};
 	const finish_reason = finishReason(calls.length > 0, usage, input);
+	const check = new OutputCheck();
+	check.add(nativeState(reply), reply);
+	check.refuseUnread(call, finish_reason, reply);
 	return completionOf(heading, { message, finish_reason }, usage);
 }
 
-function isChat(reply: NativeReply): reply is z.output<typeof ChatCompletionReply> {
-	const first: unknown = Array.isArray(reply.choices) ? reply.choices[0] : undefined;
-	return isRecord(first) && "message" in first;
-}
-
-const isTextCompletion = (reply: NativeReply): reply is z.output<typeof TextCompletionReply> =>
+const hasChoices = (reply: NativeReply): reply is z.output<typeof ChatCompletionReply> =>
 	Array.isArray(reply.choices);
+
+const NATIVE: KnownFields = {
+	output: new Set(["response", "tool_calls"]),
+	other: new Set(["id", "object", "model", "role", "name", "finish_reason", "p", "request_id"]),
+};
+
+/** What a reply, or a frame, without choices has. */
+function nativeState(sent: { response?: unknown }): OutputState {
+	const state = stateOf(sent, NATIVE);
+	return state === "none" && "response" in sent ? "empty" : state;
+}
 
 const contentOf = (response: unknown): string =>
 	typeof response === "string" ? response : response == null ? "" : JSON.stringify(response);
@@ -92,17 +81,11 @@ export function usageWithoutPrice(sent: z.output<typeof SentUsage> | null | unde
 	return counts;
 }
 
-const FrameChoice = z.looseObject({
-	index: z.number().nullish(),
-	delta: z.looseObject({}).nullish(),
-	text: z.string().nullish(),
-	finish_reason: z.string().nullish(),
-});
 const Frame = z.looseObject({
 	id: z.string().nullish(),
 	created: z.number().nullish(),
 	model: z.string().nullish(),
-	choices: z.array(FrameChoice).nullish(),
+	choices: z.array(z.unknown()).nullish(),
 	response: z.unknown().optional(),
 	tool_calls: SentCalls,
 	usage: SentUsage.nullish(),
@@ -115,14 +98,20 @@ export class NativeTranslator implements Translator {
 	readonly #call: Call;
 	#chunks: ChunkWriter | undefined;
 	#usage: Usage | undefined;
-	readonly #begun = new Set<number>();
-	readonly #finished = new Set<number>();
+	readonly #finished = new Set<unknown>();
 	readonly #calls: ToolCallAssembler;
+	/** Reads the frames with choices. */
+	readonly #choices: ChatEventReader;
+	/** What the frames without choices have. */
+	readonly #check = new OutputCheck();
+	#hasChoices = false;
 
 	constructor(input: ChatInput, call: Call) {
 		this.#input = input;
 		this.#call = call;
-		this.#calls = new ToolCallAssembler(toolContext(input, call));
+		const context = toolContext(input, call);
+		this.#calls = new ToolCallAssembler(context);
+		this.#choices = new ChatEventReader(context, input.n ?? 1);
 	}
 
 	readDone(): void {
@@ -133,20 +122,25 @@ export class NativeTranslator implements Translator {
 		const frame = Frame.parse(eventIn(data, this.#call));
 		this.#usage = laterUsage(this.#usage, usageWithoutPrice(frame.usage));
 		const writer = this.#writer(frame);
-		if (frame.choices) return frame.choices.map((choice, place) => this.#openAiChunk(choice, place));
+		if (frame.choices) {
+			const { usage: _, ...event } = frame;
+			return this.#openAiChunks(this.#choices.read(event));
+		}
+		if (!this.#hasChoices) this.#check.add(nativeState(frame), frame);
 		const chunks = this.#nativeDeltas(frame).map((delta) => writer.chunk(delta));
-		return chunks.length > 0 ? [...this.#begin(), ...chunks] : [];
+		return chunks.length > 0 ? [...writer.begin(), ...chunks] : [];
 	}
 
 	end(): ChatChunk[] | undefined {
 		const choices = this.#input.n ?? 1;
 		if (!this.done && this.#finished.size < choices) return undefined;
 		const writer = this.#writer();
-		if (this.#finished.size > 0) return writer.usage(this.#usage);
+		if (this.#hasChoices) return [...this.#openAiChunks(this.#choices.end()), ...writer.usage(this.#usage)];
 		const lastCalls = this.#calls.finish().map((piece) => writer.chunk({ tool_calls: [piece] }));
 		const finish_reason = finishReason(this.#calls.count > 0, this.#usage, this.#input);
+		this.#check.refuseUnread(this.#call, finish_reason, undefined);
 		return [
-			...this.#begin(),
+			...writer.begin(),
 			...lastCalls,
 			writer.chunk({}, { finish_reason }),
 			...writer.usage(this.#usage),
@@ -159,25 +153,24 @@ export class NativeTranslator implements Translator {
 		return this.#chunks;
 	}
 
-	/** The chunk with the role, unless the upstream has sent it. */
-	#begin(): ChatChunk[] {
-		if (this.#begun.has(0)) return [];
-		this.#begun.add(0);
-		return this.#writer().begin();
-	}
-
-	/** A choice that is in OpenAI's format already. */
-	#openAiChunk(
-		{ index, delta, text, finish_reason, ...choice }: z.output<typeof FrameChoice>,
-		place: number,
-	): ChatChunk {
-		const at = index ?? place;
-		if (finish_reason) this.#finished.add(at);
-		const role = text != null && !this.#begun.has(at) ? { role: "assistant" } : {};
-		this.#begun.add(at);
-		const message: ChatDelta = text == null ? { ...delta } : { ...role, content: text };
-		const sent = { ...choice, index: at, delta: message, finish_reason: finish_reason || null };
-		return { ...this.#writer().chunk({}), choices: [sent] };
+	#openAiChunks(read: ReturnType<ChatEventReader["read"]>): ChatChunk[] {
+		switch (read.kind) {
+			case "failed":
+				throw read.error === undefined
+					? failureOfAnswer(this.#call)
+					: failureOfBody(this.#call, { error: read.error });
+			case "unread":
+				throw failureToRead(this.#call, read.sent);
+			case "none":
+				return [];
+			default: {
+				this.#hasChoices = true;
+				this.#writer().hasBegun = true;
+				const choices = read.chunk.choices as ChatChunk["choices"];
+				for (const { index, finish_reason } of choices) if (finish_reason) this.#finished.add(index);
+				return choices.length > 0 ? [{ ...this.#writer().chunk({}), choices }] : [];
+			}
+		}
 	}
 
 	#nativeDeltas({ response, tool_calls }: Frame): ChatDelta[] {

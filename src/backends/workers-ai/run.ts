@@ -37,7 +37,7 @@ export function resultOf<Schema extends z.ZodType>(
 	const result = call.target.binding ? sent : Envelope.safeParse(sent).data?.result;
 	const parsed = safeParse(schema, result);
 	if (parsed.success) return parsed.data;
-	throw call.refusal?.({ body: sent }) ?? failureOfShape(call, `a result of ${call.target.model}`);
+	throw call.refusal?.({ body: sent }) ?? failureOfShape(call, `a result of ${call.target.model}`, sent);
 }
 
 const Envelope = z.looseObject({ result: z.unknown() });

@@ -16,7 +16,7 @@ export const speak: Handler<"text-to-speech"> = async (input, call) => {
 		return runBytes(call, { text, speaker: voice, encoding, container, sample_rate, bit_rate });
 	const { audio } = await runJson(call, { prompt: text, lang: language }, AudioReply);
 	const bytes = decodeBase64(audio);
-	if (!bytes) throw failureOfShape(call, "sound");
+	if (!bytes) throw failureOfShape(call, "sound", audio);
 	const contentType = soundTypeOf({ bytes });
 	return { bytes, ...(contentType && { contentType }) };
 };

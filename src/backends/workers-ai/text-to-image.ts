@@ -21,8 +21,9 @@ export const generateImage: Handler<"text-to-image"> = async (input, call) => {
 		const { bytes, contentType } = await runBytes(call, inputs);
 		return { bytes, contentType: mediaTypeOf(bytes) ?? contentType ?? "image/png" };
 	}
-	const image = imageIn((await runJson(call, inputs, ImageReply)).image);
-	if (!image) throw failureOfShape(call, "an image");
+	const sent = (await runJson(call, inputs, ImageReply)).image;
+	const image = imageIn(sent);
+	if (!image) throw failureOfShape(call, "an image", sent);
 	return image;
 };
 

@@ -24,7 +24,8 @@ export const embedTexts: Handler<"text-embeddings"> = async (input, call) => {
 		return onOpenAiRoutes(embedOverOpenAi)(input, call);
 	const reply = await runJson(call, embeddingsInputs(input, call), EmbeddingsReply);
 	const vectors = reply.data ?? reply.response ?? [];
-	if (vectors.length !== input.texts.length) throw failureOfShape(call, `${input.texts.length} embeddings`);
+	if (vectors.length !== input.texts.length)
+		throw failureOfShape(call, `${input.texts.length} embeddings`, vectors);
 	const usage = usageOf(reply.usage);
 	return {
 		vectors,
@@ -76,7 +77,8 @@ export const translate: Handler<"translation"> = async ({ texts, source_lang, ta
 	if (inputFamily(upstreamModel(call)).translatesLists) {
 		const inputs = { text: texts, target_language: target_lang };
 		const { translations } = await runJson(call, inputs, TranslationsReply);
-		if (translations.length !== texts.length) throw failureOfShape(call, `${texts.length} translations`);
+		if (translations.length !== texts.length)
+			throw failureOfShape(call, `${texts.length} translations`, translations);
 		return { texts: translations };
 	}
 	const replies = await Promise.all(

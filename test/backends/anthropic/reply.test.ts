@@ -66,7 +66,7 @@ describe("a message as a completion", () => {
 		],
 		["no block", [], { content: "", calls: undefined, thoughts: undefined }],
 	])("with %s has its content", async (_, content, expected) => {
-		const { choices } = await read({ type: "message", content });
+		const { choices } = await read({ type: "message", content, stop_reason: "end_turn" });
 		const { content: text, tool_calls, reasoning_content } = choices[0]?.message ?? {};
 		expect({ content: text, calls: tool_calls?.length, thoughts: reasoning_content }).toEqual(expected);
 		if (tool_calls)
@@ -172,7 +172,7 @@ describe("a message as a completion", () => {
 		],
 		[{ output_tokens: 4 }, { prompt_tokens: 0, completion_tokens: 4, total_tokens: 4 }],
 	])("counts %j", async (usage, expected) => {
-		const counted = await read({ type: "message", content: [], usage });
+		const counted = await read({ type: "message", content: [], stop_reason: "end_turn", usage });
 		expect(counted.usage).toEqual({
 			...expected,
 			prompt_tokens_details: { cached_tokens: 0, cache_creation_tokens: 0 },
@@ -181,7 +181,9 @@ describe("a message as a completion", () => {
 
 	it("has no usage without counts", async () => {
 		const usage = { cache_read_input_tokens: 5, input_tokens: null };
-		expect(await read({ type: "message", content: [], usage })).not.toHaveProperty("usage");
+		expect(await read({ type: "message", content: [], stop_reason: "end_turn", usage })).not.toHaveProperty(
+			"usage",
+		);
 	});
 
 	it("accepts a message with content only", async () => {

@@ -475,9 +475,9 @@ describe("a stream", () => {
 	it("fails at its end if nothing in it could be read", async () => {
 		const line = (message: object, done: boolean) => JSON.stringify({ model: "llama3.2", message, done });
 		const sent = [line({ role: "assistant", answer: "hel" }, false), line({ role: "assistant" }, true)];
-		const { done, error } = await stream(`${sent.join("\n")}\n`);
-		expect(done).toBe(false);
-		expect(error).toMatchObject({ key: "executionFailed" });
+		const text = `${sent.join("\n")}\n`;
+		const asking = ask("text-generation", { messages: [], stream: true }, () => lines(text));
+		expect(await failureOf(asking.answer)).toMatchObject({ key: "executionFailed" });
 	});
 });
 

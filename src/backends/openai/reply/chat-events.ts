@@ -6,9 +6,10 @@ import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../../../core/json.ts";
 import { pick } from "../../../core/present.ts";
 import type { ChatChunk } from "../../../tasks/text-generation/types.ts";
+import { OutputCheck } from "../../output-state.ts";
 import { finishReasonOf, isGivenUp, readFinishReason } from "./finish-reasons.ts";
 import { usualForm } from "./forms.ts";
-import { laterState, type OutputState, outputState, readChoice } from "./message.ts";
+import { outputState, readChoice } from "./message.ts";
 import { sentCallsOf, type ToolCallContext } from "./sent-calls.ts";
 import { ToolCallAssembler } from "./tool-calls.ts";
 import { usageIn } from "./usage.ts";
@@ -18,15 +19,18 @@ type ChunkChoice = ChatChunk["choices"][number];
 /** One choice of the stream so far. */
 interface ChoiceState {
 	calls: ToolCallAssembler;
-	output: OutputState;
+	output: OutputCheck;
 	isFinished: boolean;
 }
 
-/** `failed`: the engine has given an answer up; `error` is its own error, if it sent one. `unread`: nothing in it could be read. */
+/**
+ * `failed`: the engine has given an answer up; `error` is its own error, if it sent one. `unread`: nothing in it could be read; `sent` is
+ * for the log.
+ */
 type RepairedEvent =
 	| { kind: "chunk"; chunk: Record<string, unknown> }
 	| { kind: "none" }
-	| { kind: "unread" }
+	| { kind: "unread"; sent: unknown }
 	| { kind: "failed"; error?: unknown };
 
 type NoAnswer = Extract<RepairedEvent, { kind: "failed" | "unread" }>;
@@ -89,8 +93,8 @@ export class ChatEventReader {
 		const choices: ChunkChoice[] = [];
 		for (const [index, state] of open) {
 			const tool_calls = state.calls.finish();
-			const finish_reason = finishReasonOf(undefined, state.calls.state, state.output);
-			if (finish_reason === undefined) return { kind: "unread" };
+			const finish_reason = finishReasonOf(undefined, state.calls.state, state.output.state);
+			if (finish_reason === undefined) return { kind: "unread", sent: state.output.unread ?? this.#last };
 			state.isFinished = true;
 			choices.push({ index, delta: tool_calls.length > 0 ? { tool_calls } : {}, finish_reason });
 		}
@@ -104,7 +108,7 @@ export class ChatEventReader {
 			if (index === undefined) return undefined;
 			const known = this.#choices.get(index);
 			if (known && index === sent.index) {
-				if (known.output !== "some") known.output = laterState(known.output, outputState(sent.delta));
+				if (known.output.state !== "some") known.output.add(outputState(sent.delta), sent.delta);
 				return { choice: sent };
 			}
 		}
@@ -121,13 +125,14 @@ export class ChatEventReader {
 			isRecord(sent) &&
 			!isRecord(sent.delta) &&
 			isRecord(sent.message) &&
-			state.output === "some";
+			state.output.state === "some";
 		const { tool_calls, function_call: _, ...texts } = message;
 		const pieces = isSummary ? [] : state.calls.add(sentCallsOf(message));
 		if (reason !== undefined) pieces.push(...state.calls.finish());
-		state.output = laterState(state.output, outputState(texts));
+		state.output.add(outputState(texts), sent);
 		const finish = this.#finish(state, reason);
-		if (finish === undefined) return { kind: isGivenUp(reason) ? "failed" : "unread" };
+		if (finish === undefined)
+			return isGivenUp(reason) ? { kind: "failed" } : { kind: "unread", sent: state.output.unread ?? sent };
 		const calls = pieces.length > 0 ? { tool_calls: pieces } : tool_calls === null ? { tool_calls } : {};
 		// OpenAI's SDK refuses a stream without a role.
 		const role = isFirst && !texts.role ? { role: "assistant" } : {};
@@ -145,7 +150,7 @@ export class ChatEventReader {
 		const hasCalls = state.calls.count > 0;
 		// The engine broke off inside the arguments.
 		if (reason === "error" && hasCalls && !state.calls.isComplete) return undefined;
-		return finishReasonOf(reason, state.calls.state, state.output);
+		return finishReasonOf(reason, state.calls.state, state.output.state);
 	}
 
 	/** Some engines number the only choice 1, or send more choices than the request has. Clients read the one with the index 0. */
@@ -159,7 +164,7 @@ export class ChatEventReader {
 		const known = this.#choices.get(index);
 		if (known) return known;
 		const calls = new ToolCallAssembler(this.#context);
-		const state: ChoiceState = { calls, output: "none", isFinished: false };
+		const state: ChoiceState = { calls, output: new OutputCheck(), isFinished: false };
 		this.#choices.set(index, state);
 		return state;
 	}

@@ -8,13 +8,9 @@ import type {
 	ChatTool,
 	ToolCall,
 } from "../../../tasks/text-generation/types.ts";
+import { failureToRead } from "../../output-state.ts";
 import { isErrorBody } from "../../transport/error-body.ts";
-import {
-	type Call,
-	failureOfBody,
-	failureOfShape,
-	failureOfTarget,
-} from "../../transport/upstream-failure.ts";
+import { type Call, failureOfBody, failureOfTarget } from "../../transport/upstream-failure.ts";
 import { type CallState, finishReasonOf, isGivenUp, readFinishReason } from "./finish-reasons.ts";
 import { outputState, readChoice } from "./message.ts";
 import { isCutOff, readToolCalls, sentCallsOf, type ToolCallContext } from "./sent-calls.ts";
@@ -44,10 +40,6 @@ function takesObject({ function: { parameters } }: ChatTool): boolean {
 /** The engine has given the answer up. */
 export const failureOfAnswer = (call: Call) =>
 	failureOfTarget(call.target, "executionFailed", "could not finish its answer");
-
-/** Nothing in the answer could be read. `sent`: what the engine sent, for the log. */
-export const failureToRead = (call: Call, sent: unknown) =>
-	failureOfShape(call, "a chat answer", JSON.stringify(sent));
 
 /** Adds the fields that the engine omitted. Fields that are not read are unchanged. */
 export function completion(

@@ -3,7 +3,7 @@
  * says that the answer has ended, so it is `stop`.
  */
 
-import type { OutputState } from "./message.ts";
+import { isUnread, type OutputState } from "../../output-state.ts";
 
 /** The answer is not complete: the engine gave it up. */
 const FAILED = "error";
@@ -78,11 +78,8 @@ export function finishReasonOf(
 	if (calls === "cut" && reason !== FAILED) return reason === "content_filter" ? reason : "length";
 	if (calls === "complete") return reason === "length" || reason === "content_filter" ? reason : "tool_calls";
 	if (reason === FAILED) return undefined;
-	// Without a call, a client would wait for one.
-	if (output === "some") return reason === undefined || reason === "tool_calls" ? "stop" : reason;
-	if (reason === "content_filter") return reason;
-	if (output === "unread" || reason === "tool_calls") return undefined;
-	return output === "empty" || reason === "length" ? reason : undefined;
+	if (isUnread(output, reason)) return undefined;
+	return reason === undefined || reason === "tool_calls" ? "stop" : reason;
 }
 
 /** Whether the engine says with its reason that it gave the answer up. */

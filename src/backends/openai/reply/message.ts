@@ -3,6 +3,7 @@
  * and a delta have the same fields.
  */
 import { isRecord } from "../../../core/json.ts";
+import { type KnownFields, type OutputState, stateOf } from "../../output-state.ts";
 import { asMessage } from "./forms.ts";
 import { sentCallsOf } from "./sent-calls.ts";
 import { readContent, readReasoning } from "./texts.ts";
@@ -69,61 +70,31 @@ export function readMessage(message: Record<string, unknown>): SentMessage {
 	};
 }
 
-/** Fields with an answer, or with a part of one. */
-const OUTPUT_FIELDS: ReadonlySet<string> = new Set([
-	"content",
-	"reasoning_content",
-	"reasoning",
-	"reasoning_text",
-	"reasoning_details",
-	"thinking",
-	"thinking_blocks",
-	"refusal",
-	"tool_calls",
-	"function_call",
-	"audio",
-	"images",
-	"video",
-	"annotations",
-	"extra_content",
-]);
-/** Fields of texts that are no answer. */
-const OTHER_FIELDS: ReadonlySet<string> = new Set([
-	"role",
-	"id",
-	"type",
-	"object",
-	"name",
-	"model",
-	"status",
-	"phase",
-	"finish_reason",
-	"stop_reason",
-	"tool_call_id",
-]);
-
-/**
- * What was read of a message, or of all deltas of one choice. `empty`: its content is empty. `none`: it has no content. `unread`: only texts
- * in fields that are not known.
- */
-export type OutputState = "some" | "empty" | "none" | "unread";
-
-const STATES: readonly OutputState[] = ["none", "empty", "unread", "some"];
-
-/** The state after another part. */
-export const laterState = (before: OutputState, after: OutputState): OutputState =>
-	STATES.indexOf(after) > STATES.indexOf(before) ? after : before;
+const FIELDS: KnownFields = {
+	output: new Set([
+		...["content", "reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking"],
+		...[
+			"thinking_blocks",
+			"refusal",
+			"tool_calls",
+			"function_call",
+			"audio",
+			"images",
+			"video",
+			"annotations",
+		],
+		"extra_content",
+	]),
+	other: new Set([
+		...["role", "id", "type", "object", "name", "model", "status", "phase", "finish_reason", "stop_reason"],
+		"tool_call_id",
+	]),
+};
 
 /** What a message, or a delta, has. */
 export function outputState(message: object): OutputState {
-	let state: OutputState = "content" in message ? "empty" : "none";
-	for (const [field, value] of Object.entries(message)) {
-		if (value === undefined || value === null || value === "") continue;
-		if (Array.isArray(value) && value.length === 0) continue;
-		if (OUTPUT_FIELDS.has(field)) return "some";
-		if (typeof value === "string" && !OTHER_FIELDS.has(field)) state = "unread";
-	}
-	return state;
+	const state = stateOf(message, FIELDS);
+	return state === "none" && "content" in message ? "empty" : state;
 }
 
 /** Parts of content that are calls, in replies of proxies of Anthropic's API. */

@@ -13,6 +13,7 @@ import type {
 } from "../../../tasks/text-generation/types.ts";
 import { completionOf, headingOf } from "../../completion.ts";
 import { searchedField } from "../../engine-search.ts";
+import { OutputCheck } from "../../output-state.ts";
 import { callSeal } from "../../sealed-messages.ts";
 import type { Seals } from "../../seals.ts";
 import { readArguments } from "../../tool-arguments.ts";
@@ -20,6 +21,7 @@ import { isErrorBody } from "../../transport/error-body.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
 import { argumentsText } from "../reply/sent-calls.ts";
 import type { ResponsesItem, SealedItem } from "./items.ts";
+import { responseState } from "./output.ts";
 import { SEARCH_ITEM, searchesIn } from "./searches.ts";
 
 const text = z.string().nullish();
@@ -83,6 +85,10 @@ export function completionIn(reply: ResponseReply, form: ResponsesReplyForm, cal
 	const sealed: (string | undefined)[] = [];
 	for (const [at, item] of items.entries()) sealed.push(sealOf(item, { at, previous: sealed[at - 1] }, form));
 	const message = messageOf(items, sealed);
+	const reason = finishReason(reply, (message.tool_calls?.length ?? 0) > 0);
+	const check = new OutputCheck();
+	check.add(responseState(reply), reply);
+	check.refuseUnread(call, reason, reply);
 	const { model, created_at: created } = reply;
 	return completionOf(
 		headingOf(call, { model, created }),
@@ -94,7 +100,7 @@ export function completionIn(reply: ResponseReply, form: ResponsesReplyForm, cal
 					verbatim: { ...reply, output: items.map((item, at) => withSeal(item, sealed[at])) },
 				}),
 			},
-			finish_reason: finishReason(reply, (message.tool_calls?.length ?? 0) > 0),
+			finish_reason: reason,
 			...logprobsOf(items),
 		},
 		usageIn(reply),

@@ -10,11 +10,13 @@ import type { DeltaContent } from "../../../streams/delta-event.ts";
 import type { ChatChunk, ChatDelta } from "../../../tasks/text-generation/types.ts";
 import { ChunkWriter, headingOf } from "../../completion.ts";
 import { searchDeltas } from "../../engine-search.ts";
+import { OutputCheck } from "../../output-state.ts";
 import { callSeal } from "../../sealed-messages.ts";
 import type { Translator, UpstreamEvent } from "../../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
 import { PieceReader } from "./delta-pattern.ts";
 import { OpenToolCall } from "./open-call.ts";
+import { eventState, responseState } from "./output.ts";
 import { CALL_EVENTS, CHANNELS, type PartType, partKey, SentParts, TEXT_EVENTS } from "./part-events.ts";
 import {
 	annotationsOf,
@@ -42,6 +44,11 @@ export class ResponseTranslator implements Translator {
 	readonly #hasLogprobs: boolean;
 	#writer: ChunkWriter;
 	#final: ResponseReply | undefined;
+	readonly #check = new OutputCheck();
+	/** The first chunk is due. */
+	#hasOutput = false;
+	/** What belongs to the first chunk. */
+	readonly #held: DeltaWithLogprobs[] = [];
 	readonly #calls = new Map<number, OpenToolCall>();
 	readonly #sent = new SentParts();
 	/** `undefined` if the caller gets other fields of the events than their text. */
@@ -76,13 +83,23 @@ export class ResponseTranslator implements Translator {
 			return [];
 		}
 		const deltas = this.#deltas(event);
+		if (deltas.some(({ delta }) => delta.phase === undefined)) this.#check.add("some", undefined);
+		else if (TEXT_EVENTS.has(event.type)) this.#check.add(eventState(event), sent);
 		if (event.type === "response.output_item.done") this.#ended.add(event.output_index ?? 0);
 		this.#events?.push(...this.#missingEnds(event), ...this.#forCaller(event));
 		if (event.type === TEXT_DELTA) this.#pieces?.learn(sentEvent, partKey("output_text", event));
-		const isOutput = event.type === "response.output_item.added" || deltas.length > 0;
+		const isAdded = event.type === "response.output_item.added";
+		// A message whose text cannot be read is no output.
+		this.#hasOutput ||= this.#check.state === "some" || (isAdded && event.item?.type !== "message");
+		const due = [...this.#held.splice(0), ...deltas];
+		if (!this.#hasOutput) {
+			this.#held.push(...due);
+			return [];
+		}
+		const isOutput = isAdded || due.length > 0;
 		if (!isOutput && !this.#events?.length) return [];
 		if (!isOutput && ENDS.has(event.type)) return [];
-		return this.#chunks(deltas);
+		return this.#chunks(due);
 	}
 
 	readContent(event: Uint8Array): DeltaContent | undefined {
@@ -93,8 +110,10 @@ export class ResponseTranslator implements Translator {
 
 	end(): ChatChunk[] | undefined {
 		if (!this.#final) return undefined;
-		const last = this.#events?.length ? this.#chunks([]) : [];
 		const reason = finishReason(this.#final, this.#calls.size > 0);
+		this.#check.add(responseState(this.#final), this.#final);
+		this.#check.refuseUnread(this.#call, reason, this.#final);
+		const last = this.#events?.length || this.#held.length > 0 ? this.#chunks(this.#held) : [];
 		return [...last, ...this.#writer.end(reason, usageIn(this.#final))];
 	}
 
