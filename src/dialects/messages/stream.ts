@@ -4,12 +4,10 @@
  * One block is open at a time, as in Anthropic's API. Engines may interleave the fragments of several calls: a call is
  * closed when its arguments are complete, and fragments of later calls wait until then. `message_start` has the engine's
  * count of the prompt if the first chunk has one, otherwise the gateway's estimate; `message_delta` has all counts.
- * Anthropic's own events are forwarded with a new index, because another engine may have sent the blocks before them. One file because
- * the order of the blocks is one state.
+ * Anthropic's own events are forwarded with a new index, because another engine may have sent the blocks before them.
  */
 import { AiError } from "../../core/errors.ts";
 import { laterUsage, type Usage } from "../../core/usage.ts";
-import { namedFrame } from "../../streams/sse.ts";
 import { promptTokens } from "../../tasks/text-generation/index.ts";
 import type {
 	ChatChunk,
@@ -23,6 +21,7 @@ import { sourcesOf } from "../chat/citations.ts";
 import { writeChunks } from "../chat/events.ts";
 import { sealOfBlock, sealOfField, UniqueSeals } from "../chat/sealed.ts";
 import type { EventWriter, WriteContext } from "../dialect.ts";
+import { BlockWriter, event } from "./block-writer.ts";
 import { messagesError } from "./errors.ts";
 import { OpenToolUse } from "./open-tool-use.ts";
 import {
@@ -45,11 +44,6 @@ import { searchCitations, searchToolResult, serverToolUse } from "./web-search.t
 export const messageEvents: EventWriter = (events, context) =>
 	writeChunks(events, new MessageEvents(context));
 
-type OpenBlock =
-	| { type: "text"; text: string }
-	| { type: "thinking" | "verbatim" | "search" }
-	| { type: "tool_use"; call: OpenToolUse };
-
 /** The state of one message. Each method returns the events to send. */
 class MessageEvents {
 	readonly #context: WriteContext;
@@ -59,8 +53,7 @@ class MessageEvents {
 	/** Calls that started while another was open. */
 	readonly #pendingCalls: OpenToolUse[] = [];
 	readonly #fragmentOf: ReturnType<typeof toolCallFragments>;
-	#open: OpenBlock | undefined;
-	#blocks = 0;
+	readonly #blocks = new BlockWriter((text) => this.#citationsOf(text));
 	#started = false;
 	#finishReason: string | undefined;
 	#stopSequence: string | undefined;
@@ -160,21 +153,21 @@ class MessageEvents {
 		if (!this.#requestsThinking) return "";
 		const block = thinkingBlock(signed);
 		if (block.type !== "thinking")
-			return this.#close() + this.#start({ type: "thinking" }, block) + this.#close();
+			return this.#blocks.close() + this.#blocks.start({ type: "thinking" }, block) + this.#blocks.close();
 		const { signature } = block;
-		const thinking = unsent || this.#open?.type !== "thinking" ? this.#write("thinking", unsent) : "";
-		return thinking + this.#delta({ type: "signature_delta", signature }) + this.#close();
+		const thinking = unsent || this.#blocks.open?.type !== "thinking" ? this.#write("thinking", unsent) : "";
+		return thinking + this.#blocks.delta({ type: "signature_delta", signature }) + this.#blocks.close();
 	}
 
 	/** Forwards Anthropic's own event. */
 	#forward({ type, content_block, delta, usage }: Record<string, unknown>): string {
 		switch (type) {
 			case "content_block_start":
-				return this.#closeAll() + this.#start({ type: "verbatim" }, content_block as Block);
+				return this.#closeAll() + this.#blocks.start({ type: "verbatim" }, content_block as Block);
 			case "content_block_delta":
-				return this.#delta(delta as object);
+				return this.#blocks.delta(delta as object);
 			case "content_block_stop":
-				return this.#close();
+				return this.#blocks.close();
 			default:
 				this.#verbatimEnd = { delta, usage };
 				return "";
@@ -188,20 +181,20 @@ class MessageEvents {
 		const call = this.#calls[index];
 		if (!call) return;
 		call.addForwarded(fragment);
-		if (this.#open?.type === "verbatim") this.#open = { type: "tool_use", call };
+		if (this.#blocks.open?.type === "verbatim") this.#blocks.open = { type: "tool_use", call };
 	}
 
 	#write(type: "text" | "thinking", text: string): string {
 		let out = "";
-		if (this.#open?.type !== type) {
+		if (this.#blocks.open?.type !== type) {
 			out += this.#closeAll();
 			const empty: Block = type === "text" ? { type, text: "" } : { type, thinking: "", signature: "" };
-			out += this.#start(type === "text" ? { type, text: "" } : { type }, empty);
+			out += this.#blocks.start(type === "text" ? { type, text: "" } : { type }, empty);
 		}
 		if (!text) return out;
-		if (this.#open?.type === "text" && this.#searches.length > 0) this.#open.text += text;
+		if (this.#blocks.open?.type === "text" && this.#searches.length > 0) this.#blocks.open.text += text;
 		const delta = type === "text" ? { type: "text_delta", text } : { type: "thinking_delta", thinking: text };
-		return out + this.#delta(delta);
+		return out + this.#blocks.delta(delta);
 	}
 
 	/** A search starts or ends. As in Anthropic's API its result is one event. */
@@ -210,22 +203,21 @@ class MessageEvents {
 		if (outcome) {
 			this.#searches.push(call);
 			return (
-				this.#closeAll() + this.#start({ type: "search" }, searchToolResult(call, outcome)) + this.#close()
+				this.#closeAll() +
+				this.#blocks.start({ type: "search" }, searchToolResult(call, outcome)) +
+				this.#blocks.close()
 			);
 		}
 		const block = serverToolUse(call);
 		const input = { type: "input_json_delta", partial_json: JSON.stringify(block.input) };
-		const started = this.#closeAll() + this.#start({ type: "search" }, { ...block, input: {} });
-		return started + this.#delta(input) + this.#close();
+		const started = this.#closeAll() + this.#blocks.start({ type: "search" }, { ...block, input: {} });
+		return started + this.#blocks.delta(input) + this.#blocks.close();
 	}
 
-	/** The citations of a text, before its end. */
-	#cite({ text }: { text: string }): string {
+	#citationsOf(text: string): readonly object[] {
 		const annotations = this.#annotations.splice(0);
-		if (this.#searches.length === 0 && annotations.length === 0) return "";
-		return searchCitations(text, sourcesOf(this.#searches), annotations)
-			.map((citation) => this.#delta({ type: "citations_delta", citation }))
-			.join("");
+		if (this.#searches.length === 0 && annotations.length === 0) return [];
+		return searchCitations(text, sourcesOf(this.#searches), annotations);
 	}
 
 	#call(sent: ToolCallDelta): string {
@@ -243,15 +235,15 @@ class MessageEvents {
 		if (!call || !fragment) return "";
 		if (call.isClosed) throw new AiError("executionFailed", "The engine continued a call that had ended");
 		call.add(fragment);
-		if (this.#open?.type !== "tool_use" || this.#open.call !== call) return "";
-		return this.#sendArguments(call) + this.#startPendingCalls();
+		if (this.#blocks.open?.type !== "tool_use" || this.#blocks.open.call !== call) return "";
+		return this.#blocks.sendArguments(call) + this.#startPendingCalls();
 	}
 
 	/** Starts the pending calls until one has incomplete arguments. */
 	#startPendingCalls(): string {
 		let out = "";
 		while (this.#pendingCalls.length > 0) {
-			if (this.#open?.type === "tool_use" && !this.#open.call.isComplete) break;
+			if (this.#blocks.open?.type === "tool_use" && !this.#blocks.open.call.isComplete) break;
 			out += this.#startNextCall();
 		}
 		return out;
@@ -261,50 +253,24 @@ class MessageEvents {
 		const call = this.#pendingCalls.shift();
 		if (!call) return "";
 		const block: Block = { type: "tool_use", id: callerToolId(call.id), name: call.name, input: {} };
-		const out = this.#redacted(call.seal) + this.#close() + this.#start({ type: "tool_use", call }, block);
-		return out + this.#sendArguments(call);
-	}
-
-	#sendArguments(call: OpenToolUse, isEnd = false): string {
-		const partial_json = call.take(isEnd);
-		return partial_json ? this.#delta({ type: "input_json_delta", partial_json }) : "";
+		const out =
+			this.#redacted(call.seal) +
+			this.#blocks.close() +
+			this.#blocks.start({ type: "tool_use", call }, block);
+		return out + this.#blocks.sendArguments(call);
 	}
 
 	/** A block with a seal that no other block has. */
 	#redacted(seal: string): string {
 		const [block] = redactedThinking(this.#seals.pass(seal));
-		return block ? this.#closeAll() + this.#start({ type: "thinking" }, block) + this.#close() : "";
+		return block
+			? this.#closeAll() + this.#blocks.start({ type: "thinking" }, block) + this.#blocks.close()
+			: "";
 	}
 
 	#closeAll(): string {
 		let out = "";
 		while (this.#pendingCalls.length > 0) out += this.#startNextCall();
-		return out + this.#close();
-	}
-
-	#start(open: OpenBlock, content_block: Block): string {
-		this.#open = open;
-		const index = this.#blocks++;
-		// Anthropic's streams have a ping here.
-		const ping = index === 0 ? event("ping") : "";
-		return event("content_block_start", { index, content_block }) + ping;
-	}
-
-	#delta(delta: object): string {
-		return event("content_block_delta", { index: this.#blocks - 1, delta });
-	}
-
-	#close(): string {
-		if (!this.#open) return "";
-		let out = "";
-		if (this.#open.type === "text") out = this.#cite(this.#open);
-		else if (this.#open.type === "tool_use") {
-			out = this.#sendArguments(this.#open.call, true);
-			this.#open.call.isClosed = true;
-		}
-		this.#open = undefined;
-		return out + event("content_block_stop", { index: this.#blocks - 1 });
+		return out + this.#blocks.close();
 	}
 }
-
-const event = (type: string, fields: object = {}): string => namedFrame(type, { type, ...fields });
