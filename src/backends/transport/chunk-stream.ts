@@ -13,9 +13,8 @@ import { DONE, type EventPiece, isDone, type StreamEvent, textOf } from "../../s
 import type { StreamEndFormatter } from "../../tasks/task.ts";
 import { addChoice, countsOneChoice } from "../openai/choices.ts";
 import { ChatEventReader } from "../openai/reply/chat-events.ts";
-import { failureOfAnswer } from "../openai/reply/chat-reply.ts";
+import { failureOfEvent } from "../openai/reply/chat-reply.ts";
 import type { ToolCallContext } from "../openai/reply/sent-calls.ts";
-import { failureToRead } from "../output-state.ts";
 import {
 	DATA,
 	isChunk,
@@ -224,9 +223,7 @@ export class ChunkReader implements EventReader {
 		this.done = true;
 		this.progress.toolCalls = this.#chat?.toolCalls ?? 0;
 		const last = this.#chat?.end();
-		if (last?.kind === "failed") return failureOfAnswer(this.#call);
-		if (last?.kind === "unread") return failureToRead(this.#call, last.sent);
-		if (last?.kind !== "chunk") return undefined;
+		if (last?.kind !== "chunk") return last && failureOfEvent(this.#call, last);
 		const { chunk } = last;
 		this.#change();
 		this.#readChunk(chunk);
@@ -249,14 +246,9 @@ export class ChunkReader implements EventReader {
 	/** Reads an event that is no error. `data`: its text, for callers that need the parsed events. */
 	#readEvent(sent: SentChunk, data?: string): AiError | undefined {
 		const read = this.#chat?.read(sent) ?? { kind: "chunk" as const, chunk: sent };
-		if (read.kind === "failed")
-			return read.error === undefined
-				? failureOfAnswer(this.#call)
-				: failureOfBody(this.#call, { error: read.error });
-		if (read.kind === "unread") return failureToRead(this.#call, read.sent);
-		if (read.kind === "none") {
-			this.#drop();
-			return undefined;
+		if (read.kind !== "chunk") {
+			if (read.kind === "none") this.#drop();
+			return failureOfEvent(this.#call, read);
 		}
 		const { chunk } = read;
 		const usage = this.#readChunk(chunk);

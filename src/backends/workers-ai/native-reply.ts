@@ -9,13 +9,13 @@ import * as z from "zod";
 import { laterUsage, SentUsage, type Usage, usageOf } from "../../core/usage.ts";
 import type { ChatChunk, ChatCompletion, ChatDelta, ChatInput } from "../../tasks/text-generation/types.ts";
 import { ChunkWriter, completionOf, headingOf } from "../completion.ts";
-import { ChatEventReader } from "../openai/reply/chat-events.ts";
-import { ChatCompletionReply, completion, failureOfAnswer, toolContext } from "../openai/reply/chat-reply.ts";
+import { ChatEventReader, type RepairedEvent } from "../openai/reply/chat-events.ts";
+import { ChatCompletionReply, completion, failureOfEvent, toolContext } from "../openai/reply/chat-reply.ts";
 import { readToolCalls } from "../openai/reply/sent-calls.ts";
 import { ToolCallAssembler } from "../openai/reply/tool-calls.ts";
-import { failureToRead, type KnownFields, OutputCheck, type OutputState, stateOf } from "../output-state.ts";
+import { type KnownFields, OutputCheck, type OutputState, stateOf } from "../output-state.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
-import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { eventIn } from "./run.ts";
 
 /** `{name, arguments}` or OpenAI's form; arguments are text or an object. In a stream, parts of it. */
@@ -153,24 +153,15 @@ export class NativeTranslator implements Translator {
 		return this.#chunks;
 	}
 
-	#openAiChunks(read: ReturnType<ChatEventReader["read"]>): ChatChunk[] {
-		switch (read.kind) {
-			case "failed":
-				throw read.error === undefined
-					? failureOfAnswer(this.#call)
-					: failureOfBody(this.#call, { error: read.error });
-			case "unread":
-				throw failureToRead(this.#call, read.sent);
-			case "none":
-				return [];
-			default: {
-				this.#hasChoices = true;
-				this.#writer().hasBegun = true;
-				const choices = read.chunk.choices as ChatChunk["choices"];
-				for (const { index, finish_reason } of choices) if (finish_reason) this.#finished.add(index);
-				return choices.length > 0 ? [{ ...this.#writer().chunk({}), choices }] : [];
-			}
-		}
+	#openAiChunks(read: RepairedEvent): ChatChunk[] {
+		const failure = failureOfEvent(this.#call, read);
+		if (failure) throw failure;
+		if (read.kind !== "chunk") return [];
+		this.#hasChoices = true;
+		this.#writer().hasBegun = true;
+		const choices = read.chunk.choices as ChatChunk["choices"];
+		for (const { index, finish_reason } of choices) if (finish_reason) this.#finished.add(index);
+		return choices.length > 0 ? [{ ...this.#writer().chunk({}), choices }] : [];
 	}
 
 	#nativeDeltas({ response, tool_calls }: Frame): ChatDelta[] {

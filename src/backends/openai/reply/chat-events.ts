@@ -27,7 +27,7 @@ interface ChoiceState {
  * `failed`: the engine has given an answer up; `error` is its own error, if it sent one. `unread`: nothing in it could be read; `sent` is
  * for the log.
  */
-type RepairedEvent =
+export type RepairedEvent =
 	| { kind: "chunk"; chunk: Record<string, unknown> }
 	| { kind: "none" }
 	| { kind: "unread"; sent: unknown }

@@ -1,5 +1,6 @@
 /** Reads a complete chat reply of an engine. Only its form is checked: there is a choice. */
 import * as z from "zod";
+import type { AiError } from "../../../core/errors.ts";
 import { isRecord } from "../../../core/json.ts";
 import type {
 	ChatChoice,
@@ -11,6 +12,7 @@ import type {
 import { failureToRead } from "../../output-state.ts";
 import { isErrorBody } from "../../transport/error-body.ts";
 import { type Call, failureOfBody, failureOfTarget } from "../../transport/upstream-failure.ts";
+import type { RepairedEvent } from "./chat-events.ts";
 import { type CallState, finishReasonOf, isGivenUp, readFinishReason } from "./finish-reasons.ts";
 import { outputState, readChoice } from "./message.ts";
 import { isCutOff, readToolCalls, sentCallsOf, type ToolCallContext } from "./sent-calls.ts";
@@ -38,8 +40,15 @@ function takesObject({ function: { parameters } }: ChatTool): boolean {
 }
 
 /** The engine has given the answer up. */
-export const failureOfAnswer = (call: Call) =>
+const failureOfAnswer = (call: Call) =>
 	failureOfTarget(call.target, "executionFailed", "could not finish its answer");
+
+/** The failure of an event that ends its answer. */
+export function failureOfEvent(call: Call, event: RepairedEvent): AiError | undefined {
+	if (event.kind === "unread") return failureToRead(call, event.sent);
+	if (event.kind !== "failed") return undefined;
+	return event.error === undefined ? failureOfAnswer(call) : failureOfBody(call, { error: event.error });
+}
 
 /** Adds the fields that the engine omitted. Fields that are not read are unchanged. */
 export function completion(

@@ -1,6 +1,12 @@
 /** What was read of a response: of a complete one, or of the events of a stream. */
 import { type KnownFields, laterState, type OutputState, stateOf } from "../../output-state.ts";
-import type { ResponseReply, UpstreamItem } from "./reply.ts";
+
+/** An item, as far as it is read here. */
+interface SentItem {
+	type: string;
+	content?: readonly object[] | null | undefined;
+	summary?: readonly object[] | null | undefined;
+}
 
 const PART: KnownFields = {
 	output: new Set(["text", "refusal"]),
@@ -18,7 +24,7 @@ const EVENT: KnownFields = {
 /** Calls, what the service's own tools did, and summaries of the conversation. They may have no text. */
 const OTHER_ITEMS = /_call$|_output$|^compaction|^mcp_|^program/;
 
-function itemState(item: UpstreamItem): OutputState {
+function itemState(item: SentItem): OutputState {
 	if (OTHER_ITEMS.test(item.type)) return "some";
 	const { content, summary, ...fields } = item;
 	const parts = [...(content ?? []), ...(summary ?? [])].map((part) => stateOf(part, PART));
@@ -26,7 +32,7 @@ function itemState(item: UpstreamItem): OutputState {
 }
 
 /** The output of a response may be an empty list. */
-export const responseState = ({ output }: ResponseReply): OutputState =>
+export const responseState = ({ output }: { output?: readonly SentItem[] | null | undefined }): OutputState =>
 	(output ?? []).map(itemState).reduce<OutputState>(laterState, "empty");
 
 /** What an event with a piece of a text has. */
