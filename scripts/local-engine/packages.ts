@@ -18,13 +18,17 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
+import { endWithThisProcess } from "../parent.ts";
 import { DIST, IS_BUILT, ROOT } from "../root.ts";
+import { holdFile } from "./lock.ts";
 import { LocalProblem } from "./problem.ts";
 
 /** The environment variable with the folder of the packages. */
 export const PACKAGES_SETTING = "GANGLION_ENGINE_PACKAGES";
 const INSTALL_MS = 600_000;
+/** For the installation of another process. */
+const WAIT_MS = 2 * INSTALL_MS;
 const HASH_LENGTH = 16;
 const MANIFESTS = ["package.json", "package-lock.json"];
 
@@ -55,15 +59,41 @@ export const isInstalled = (env: Environment): boolean => existsSync(installFold
 /** Returns the path of the server's program. Throws a problem if npm cannot install the packages. */
 export async function installEngine(env: Environment, log: (line: string) => void): Promise<string> {
 	const folder = installFolder(env);
-	if (!existsSync(folder)) {
-		log(`The packages that run ONNX models are being installed into ${folder} (about 480 MB)`);
-		await complete(folder, read(MANIFESTS), runNpm);
-	}
+	if (!existsSync(folder)) await install(folder, log);
 	const sources = readdirSync(SOURCES).filter((name) => /(?<!\.d)\.[jt]s$/.test(name));
 	const files = read(sources.sort());
 	const program = join(folder, hashOf(files.flat()));
 	if (!existsSync(program)) await complete(program, [...files, ["package.json", '{"type":"module"}']]);
 	return join(program, sources.includes("server.ts") ? "server.ts" : "server.js");
+}
+
+/** One process at a time installs, and others wait for it. What a killed one has left is removed, because npm continues no installation. */
+async function install(folder: string, log: (line: string) => void): Promise<void> {
+	mkdirSync(dirname(folder), { recursive: true });
+	let waits = false;
+	const release = await holdFile(folder, {
+		signal: AbortSignal.timeout(WAIT_MS),
+		waiting() {
+			if (!waits) log("Another process installs the packages that run ONNX models");
+			waits = true;
+		},
+	}).catch((cause: Error) => {
+		throw new LocalProblem(
+			"engine_unavailable",
+			`Another process has been installing the packages that run ONNX models for ${WAIT_MS / 60_000} minutes: end it, and try again`,
+			{ cause },
+		);
+	});
+	try {
+		if (existsSync(folder)) return;
+		for (const name of readdirSync(dirname(folder)))
+			if (name.startsWith(`${basename(folder)}-`))
+				rmSync(join(dirname(folder), name), { recursive: true, force: true });
+		log(`The packages that run ONNX models are being installed into ${folder} (about 480 MB)`);
+		await complete(folder, read(MANIFESTS), runNpm);
+	} finally {
+		release();
+	}
 }
 
 /** Writes a folder of files completely or not at all. Another process may do the same. */
@@ -88,7 +118,7 @@ function runNpm(folder: string): Promise<void> {
 	// Without scripts: one of them would download libraries for graphics cards.
 	const args = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
 	return new Promise((done, reject) => {
-		execFile(
+		const npm = execFile(
 			"npm",
 			args,
 			{
@@ -100,6 +130,7 @@ function runNpm(folder: string): Promise<void> {
 			},
 			(error, _, stderr) => (error ? reject(notInstalled(error, stderr)) : done()),
 		);
+		endWithThisProcess(npm, folder);
 	});
 }
 
