@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../../scripts/free-port.ts";
-import { runScript, type Script } from "../script.ts";
+import { runScript, type Script, stopScripts } from "../script.ts";
 import { CLI, ganglion, type Result } from "./run.ts";
 
 const ADMIN_TOKEN = "an-admin-token-of-a-test-with-32-characters";
@@ -27,7 +27,7 @@ beforeAll(async () => {
 	expect(await server.until(/Open files|error/)).toContain(`Ganglion is ready on ${url}`);
 });
 afterAll(async () => {
-	server.kill("SIGTERM");
+	stopScripts();
 	await server.exit;
 	rmSync(folder, { recursive: true, force: true });
 });
