@@ -1,6 +1,6 @@
 /**
  * The address of the local engine for the gateway. It stays the same while llama-server is started again, and holds a request until
- * its weights are present and llama-server answers. A request is passed on unread: its path has the model.
+ * its weights are present and llama-server answers. The path of a request has the model, so nothing else of it is read.
  *
  *     POST /model:{name}/v1/{path}    passed to llama-server
  *     GET  /status                    weights, downloads and loaded models
@@ -9,9 +9,10 @@
 import { timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import {
-	Agent,
+	type Agent,
 	createServer,
 	type IncomingMessage,
+	type OutgoingHttpHeaders,
 	request,
 	type Server,
 	type ServerResponse,
@@ -19,10 +20,17 @@ import {
 import type { AddressInfo } from "node:net";
 import { LocalProblem, type ProblemCode } from "./problem.ts";
 
-/** What answers for a model: an address, and the key of llama-server. */
+/** A server that has a model. */
+export interface Address {
+	url: URL;
+	key: string;
+	agent: Agent;
+}
+
+/** What answers for a model. */
 export interface Engine {
-	/** Resolves when the path of the model can be called. Throws a problem. */
-	prepare(model: string, path: string, signal: AbortSignal): Promise<{ url: URL; key: string }>;
+	/** Resolves when the path of the model can be called. A later address is called if an earlier one does not answer. Throws a problem. */
+	prepare(model: string, path: string, signal: AbortSignal): Promise<readonly Address[]>;
 	/** A sentence about a model that llama-server could not load. Absent: it has another reason to fail. */
 	loadFailure(model: string): Promise<LocalProblem | undefined>;
 	status(): Promise<unknown>;
@@ -50,8 +58,6 @@ export interface Door {
 }
 
 export async function openDoor(engine: Engine, key: string): Promise<Door> {
-	// llama-server closes a connection after an answer without saying so. A request on such a one would be lost.
-	const agent = new Agent({ keepAlive: false });
 	const server = createServer((incoming, answer) => {
 		handle(incoming, answer).catch((error: unknown) => refuse(answer, error));
 	});
@@ -76,10 +82,17 @@ export async function openDoor(engine: Engine, key: string): Promise<Door> {
 			if (!answer.writableFinished) leaving.abort();
 		});
 		const model = decodeURIComponent(name);
-		await pass(
-			{ incoming, answer, path, agent, target: await engine.prepare(model, path, leaving.signal) },
-			() => engine.loadFailure(model),
-		);
+		const [addresses, body] = await Promise.all([
+			engine.prepare(model, path, leaving.signal),
+			readWhole(incoming),
+		]);
+		const reply = await call(addresses, { headers: incoming.headers, body, path, signal: leaving.signal });
+		// Its process may have ended meanwhile.
+		const failure =
+			(reply.statusCode ?? 0) < 500 ? undefined : await engine.loadFailure(model).catch(() => undefined);
+		if (!failure) return passReply(reply, answer);
+		reply.destroy();
+		throw failure;
 	}
 
 	server.listen(0, "127.0.0.1");
@@ -90,64 +103,72 @@ export async function openDoor(engine: Engine, key: string): Promise<Door> {
 	server.requestTimeout = 0;
 	return {
 		url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-		close: () => closeServer(server, agent),
+		close: () => closeServer(server),
 	};
 }
 
-function closeServer(server: Server, agent: Agent): void {
+function closeServer(server: Server): void {
 	server.close();
 	server.closeAllConnections();
-	agent.destroy();
+}
+
+async function readWhole(incoming: IncomingMessage): Promise<Buffer> {
+	const pieces: Buffer[] = [];
+	for await (const piece of incoming) pieces.push(piece);
+	return Buffer.concat(pieces);
 }
 
 interface Passed {
-	incoming: IncomingMessage;
-	answer: ServerResponse;
+	headers: OutgoingHttpHeaders;
+	body: Buffer;
 	path: string;
-	agent: Agent;
-	target: { url: URL; key: string };
+	/** The caller has left. */
+	signal: AbortSignal;
 }
 
-/** Passes a request and its answer on, until either side ends. */
-function pass(
-	{ incoming, answer, path, agent, target }: Passed,
-	loadFailure: () => Promise<LocalProblem | undefined>,
-): Promise<void> {
-	if (answer.destroyed) return Promise.resolve();
-	const headers = { ...incoming.headers };
-	for (const name of CONNECTION_HEADERS) delete headers[name];
-	const { hostname, port } = target.url;
-	const call = request({
-		...{ agent, hostname, port, path, method: "POST" },
-		headers: { ...headers, authorization: `Bearer ${target.key}` },
-	});
-	const passReply = (reply: IncomingMessage): void => {
-		for (const name of CONNECTION_HEADERS) delete reply.headers[name];
-		reply.once("error", () => answer.destroy());
-		reply.once("aborted", () => answer.destroy());
-		const status = reply.statusCode ?? 502;
-		if (isUnmeasuredJson(reply)) sendWhole(reply, answer, status);
-		else {
-			answer.writeHead(status, reply.headers);
-			reply.pipe(answer);
+/** The reply of the first address that answers. */
+async function call(addresses: readonly Address[], passed: Passed): Promise<IncomingMessage> {
+	let failure: unknown;
+	for (const address of addresses)
+		try {
+			return await callOne(address, passed);
+		} catch (error) {
+			failure = error;
+			if (passed.signal.aborted) break;
 		}
-	};
-	return new Promise((resolve, reject) => {
-		answer.once("close", () => {
-			call.destroy();
-			resolve();
-		});
-		call.once("error", (error) => reject(answer.headersSent ? error : ended(error)));
-		call.once("response", (reply) => {
-			if ((reply.statusCode ?? 0) < 500) return passReply(reply);
-			loadFailure().then(
-				(failure) => (failure ? reject(failure) : passReply(reply)),
-				// It has ended.
-				() => passReply(reply),
-			);
-		});
-		incoming.pipe(call);
+	throw new LocalProblem("engine_unavailable", "llama-server has ended, and starts again", {
+		...{ retryAfter: 1, cause: failure },
 	});
+}
+
+function callOne(
+	{ url, key, agent }: Address,
+	{ body, path, signal, ...sent }: Passed,
+): Promise<IncomingMessage> {
+	const headers = { ...sent.headers };
+	for (const name of CONNECTION_HEADERS) delete headers[name];
+	Object.assign(headers, { authorization: `Bearer ${key}`, "content-length": body.length });
+	const { hostname, port } = url;
+	return new Promise((resolve, reject) => {
+		const outgoing = request({ agent, hostname, port, path, headers, signal, method: "POST" });
+		// Also after the response.
+		outgoing.on("error", reject);
+		outgoing.once("response", resolve);
+		outgoing.end(body);
+	});
+}
+
+/** Passes a reply on, until either side ends. */
+function passReply(reply: IncomingMessage, answer: ServerResponse): void {
+	for (const name of CONNECTION_HEADERS) delete reply.headers[name];
+	reply.once("error", () => answer.destroy());
+	reply.once("aborted", () => answer.destroy());
+	const status = reply.statusCode ?? 502;
+	if (isUnmeasuredJson(reply)) sendWhole(reply, answer, status);
+	else {
+		answer.writeHead(status, reply.headers);
+		reply.pipe(answer);
+	}
 }
 
 /** llama-server sends JSON in pieces without a length. Nobody can read it before its end. */
@@ -164,12 +185,6 @@ function sendWhole(reply: IncomingMessage, answer: ServerResponse, status: numbe
 		answer.end(body);
 	});
 }
-
-const ended = (cause: Error): LocalProblem =>
-	new LocalProblem("engine_unavailable", "llama-server has ended, and starts again", {
-		retryAfter: 1,
-		cause,
-	});
 
 function refuse(answer: ServerResponse, error: unknown): void {
 	if (answer.headersSent || answer.destroyed) {

@@ -90,15 +90,13 @@ export class LocalEngine {
 	}
 }
 
-const settingOf = (present: readonly PresentWeights[]): RouterModelsSetting => ({
-	preset: presetOf(present).text,
-	atOnce: modelsAtOnce(
-		present
-			.filter(({ weights }) => !isOnnx(weights))
-			.flatMap(({ weights, size }) => sectionsOf(weights).map(() => size)),
-		memoryForRouter(present.some(({ weights }) => isOnnx(weights))),
-	),
-});
+function settingOf(present: readonly PresentWeights[]): RouterModelsSetting {
+	const sizes = present
+		.filter(({ weights }) => !isOnnx(weights))
+		.flatMap(({ weights, size }) => sectionsOf(weights).map(() => size));
+	const atOnce = modelsAtOnce(sizes, memoryForRouter(present.some(({ weights }) => isOnnx(weights))));
+	return { preset: presetOf(present).text, atOnce, allFit: sizes.length <= atOnce };
+}
 
 /** Routes of tasks that OpenAI's API lacks: only the engine of ONNX models has them. */
 const TASK_ROUTE = /^\/(?:predict|v1\/(?:translate|summarize|classify-image|detect-objects|audio\/.+))$/;
@@ -119,7 +117,7 @@ function engineOf(engines: Engines): Engine {
 				throw new LocalProblem("task_unsupported", `${weights.name} has no route ${path}`);
 			const { size } = await library.require(weights, signal);
 			checkMemory(weights.name, size, isOnnx(weights) ? memory.sidecar : memory.models);
-			return isOnnx(weights) ? sidecar.ready() : { url: await router.ready(), key: router.key };
+			return isOnnx(weights) ? sidecar.addresses() : router.addresses(model);
 		},
 		async loadFailure(model) {
 			// The other engine has a sentence of its own.

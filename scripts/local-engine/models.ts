@@ -9,6 +9,8 @@ export interface ModelState {
 	progress?: number | undefined;
 	/** The last start of its process failed. */
 	failed?: boolean;
+	/** Of its process, while it runs. */
+	port?: number;
 }
 
 /** By the name of the section. */
@@ -18,7 +20,14 @@ const Value = z.enum(["unloaded", "loading", "loaded", "sleeping"]);
 
 const List = z.object({
 	data: z.array(
-		z.looseObject({ id: z.string(), status: z.looseObject({ value: Value, failed: z.boolean().nullish() }) }),
+		z.looseObject({
+			id: z.string(),
+			status: z.looseObject({
+				value: Value,
+				failed: z.boolean().nullish(),
+				args: z.array(z.string()).nullish(),
+			}),
+		}),
 	),
 });
 
@@ -55,7 +64,10 @@ export class RouterModels {
 		if (!list) return;
 		this.states.clear();
 		for (const { id, status } of list.data)
-			this.states.set(id, { value: status.value, ...(status.failed && { failed: true }) });
+			this.states.set(id, {
+				...{ value: status.value, ...(status.failed && { failed: true }) },
+				...(isRunning(status) && portIn(status.args ?? [])),
+			});
 	}
 
 	/** Follows the events until {@link close}, or until llama-server ends. */
@@ -92,7 +104,20 @@ export class RouterModels {
 			...(failed && { failed }),
 		};
 		const isNew = this.states.get(model)?.value !== state.value;
-		this.states.set(model, state);
-		if (isNew) this.#changed(model, state);
+		const port = isRunning(state) ? this.states.get(model)?.port : undefined;
+		this.states.set(model, { ...state, ...(port !== undefined && { port }) });
+		if (!isNew) return;
+		this.#changed(model, state);
+		// The event has no port.
+		if (isRunning(state) && port === undefined) this.refresh().catch(() => {});
 	}
+}
+
+const isRunning = ({ value }: Pick<ModelState, "value">): boolean =>
+	value === "loaded" || value === "sleeping";
+
+function portIn(args: readonly string[]): { port: number } | undefined {
+	const at = args.indexOf("--port");
+	const port = at < 0 ? Number.NaN : Number(args[at + 1]);
+	return port > 0 ? { port } : undefined;
 }

@@ -3,17 +3,26 @@
  * models end with it.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { Agent } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LlamaServer } from "./binary.ts";
+import type { Address } from "./door.ts";
 import { ManagedServer, type ServerCommand } from "./managed-server.ts";
 import { type ModelStates, RouterModels } from "./models.ts";
 
 const SLEEP_AFTER_SECONDS = 1_800;
+/** Its other lines are several for each request, which this process would read. */
+const WARNINGS = "2";
+const UNLIMITED = 0;
+/** An idle connection occupies one of the few threads of a model. */
+const IDLE_CONNECTIONS = 2;
 
 export interface RouterModelsSetting {
 	/** Models that may be loaded at once. */
 	atOnce: number;
+	/** All models may be loaded at once. */
+	allFit: boolean;
 	/** The preset file's text. */
 	preset: string;
 }
@@ -28,6 +37,11 @@ export class Router {
 	readonly #folder = mkdtempSync(join(tmpdir(), "ganglion-local-"));
 	readonly #models: RouterModels;
 	readonly #server: ManagedServer;
+	// llama-server closes a connection after an answer of a model without saying so. A request on such a one would be lost.
+	readonly #agent = new Agent({ keepAlive: false });
+	readonly #modelAgent = new Agent({ keepAlive: true, maxFreeSockets: IDLE_CONNECTIONS });
+	/** Models that the present process loads at once. */
+	#most: number = UNLIMITED;
 
 	constructor(options: RouterOptions) {
 		this.#options = options;
@@ -44,10 +58,6 @@ export class Router {
 		});
 	}
 
-	get key(): string {
-		return this.#server.key;
-	}
-
 	get pid(): number | undefined {
 		return this.#server.pid;
 	}
@@ -61,16 +71,29 @@ export class Router {
 		return this.#models.refresh();
 	}
 
-	/** Resolves with the address when llama-server answers. */
-	ready(): Promise<URL> {
-		return this.#server.ready();
+	/** Resolves when llama-server answers. */
+	async ready(): Promise<void> {
+		await this.#server.ready();
+	}
+
+	/**
+	 * Resolves when llama-server answers. Its models are processes with the same key and the same routes, and a call of one takes half the time.
+	 * Only llama-server itself knows which model was used last, so it passes the calls on if it may have to unload one.
+	 */
+	async addresses(model: string): Promise<Address[]> {
+		const url = await this.#server.ready();
+		const { key } = this.#server;
+		const { port } = this.states.get(model) ?? {};
+		const router = { url, key, agent: this.#agent };
+		if (port === undefined || this.#most !== UNLIMITED) return [router];
+		return [{ url: new URL(`http://127.0.0.1:${port}`), key, agent: this.#modelAgent }, router];
 	}
 
 	/** Takes other models. Loaded ones that it still has stay loaded, unless fewer fit into the memory at once. */
-	async reload({ preset, atOnce }: RouterModelsSetting): Promise<void> {
-		const fits = atOnce >= this.#options.atOnce;
-		const isSame = fits && preset === this.#options.preset;
-		Object.assign(this.#options, { preset, atOnce });
+	async reload(setting: RouterModelsSetting): Promise<void> {
+		const fits = this.#most === UNLIMITED ? setting.allFit : setting.atOnce >= this.#most;
+		const isSame = fits && setting.preset === this.#options.preset;
+		Object.assign(this.#options, setting);
 		if (isSame) return;
 		this.#writePreset();
 		if (!fits) return this.#server.restart();
@@ -90,6 +113,7 @@ export class Router {
 	async stop(): Promise<void> {
 		this.#models.close();
 		await this.#server.stop();
+		this.#modelAgent.destroy();
 		rmSync(this.#folder, { recursive: true, force: true });
 	}
 
@@ -102,15 +126,17 @@ export class Router {
 	}
 
 	#command(port: number, key: string): ServerCommand {
-		const { server, atOnce } = this.#options;
+		const { server, atOnce, allFit } = this.#options;
+		this.#most = allFit ? UNLIMITED : atOnce;
 		this.#writePreset();
 		return {
 			command: server.command,
 			args: [
 				...server.args,
 				...["--host", "127.0.0.1", "--port", String(port), "--no-ui", "--offline", "--metrics"],
-				...["--models-preset", this.#presetFile, "--models-max", String(atOnce)],
+				...["--models-preset", this.#presetFile, "--models-max", String(this.#most)],
 				...["--sleep-idle-seconds", String(SLEEP_AFTER_SECONDS), "--log-colors", "off"],
+				...["--log-verbosity", WARNINGS],
 			],
 			env: { LLAMA_API_KEY: key },
 		};

@@ -1,9 +1,11 @@
 /** Runs the server of `engine/`, which has the models that llama-server lacks. It is installed and started by the first request for one. */
 import { mkdtempSync, rmSync } from "node:fs";
+import { Agent } from "node:http";
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import * as z from "zod";
 import { parseJson } from "../../src/core/json.ts";
+import type { Address } from "./door.ts";
 import { ManagedServer } from "./managed-server.ts";
 import type { ModelState } from "./models.ts";
 import { installEngine } from "./packages.ts";
@@ -41,6 +43,7 @@ export class Sidecar {
 	readonly #options: SidecarOptions;
 	readonly #folder = mkdtempSync(join(tmpdir(), "ganglion-onnx-"));
 	#present: readonly PresentWeights[] = [];
+	readonly #agent = new Agent({ keepAlive: true });
 	#starting: Promise<ManagedServer> | undefined;
 	#isStopped = false;
 
@@ -48,10 +51,11 @@ export class Sidecar {
 		this.#options = options;
 	}
 
-	/** Resolves with the address and the key when the server answers. Throws a problem if it cannot be installed. */
-	async ready(): Promise<{ url: URL; key: string }> {
+	/** Resolves when the server answers. Throws a problem if it cannot be installed. The second one is for a kept connection that has ended. */
+	async addresses(): Promise<Address[]> {
 		const server = await this.#start();
-		return { url: await server.ready(), key: server.key };
+		const address = { url: await server.ready(), key: server.key, agent: this.#agent };
+		return [address, address];
 	}
 
 	/** The process of the server, if it was started. */
@@ -85,8 +89,8 @@ export class Sidecar {
 
 	async change({ name }: Weights, action: "load" | "unload"): Promise<void> {
 		if (action === "unload" && !(await this.#started())) return;
-		await this.ready();
 		const server = await this.#start();
+		await server.ready();
 		const response = await server.fetch(`/models/${action}`, {
 			body: { model: name },
 			signal: AbortSignal.timeout(LOAD_MS),
@@ -100,6 +104,7 @@ export class Sidecar {
 		this.#isStopped = true;
 		const server = await this.#started();
 		await server?.stop();
+		this.#agent.destroy();
 		rmSync(this.#folder, { recursive: true, force: true });
 	}
 

@@ -17,7 +17,7 @@ import { localSettings } from "../../../scripts/local-engine/settings.ts";
 import { presentWeights, writeManifest } from "../../../scripts/local-engine/store.ts";
 import { findWeights, servedModels } from "../../../scripts/local-engine/table.ts";
 import { CLI, ganglion } from "../cli/run.ts";
-import { runScript } from "../script.ts";
+import { runScript, stopScripts } from "../script.ts";
 import { type Hub, startHub } from "./hub.ts";
 import { redImage, silence } from "./media.ts";
 import { packages, program, writeFiles } from "./onnx-engine.ts";
@@ -47,8 +47,10 @@ beforeEach(() => {
 });
 afterEach(async () => {
 	vi.unstubAllEnvs();
+	stopScripts();
 	await Promise.all(engines.splice(0).map((engine) => engine.stop()));
-	rmSync(folder, { recursive: true, force: true });
+	// A gateway may still write.
+	rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
 /** Puts a file where a download would. */
@@ -86,8 +88,13 @@ async function post(engine: LocalEngine, model: string, path: string, body: obje
 	return { status: response.status, headers: response.headers, json: await response.json() };
 }
 
-const HI = { messages: [{ role: "user", content: "hi" }] };
-const chat = (engine: LocalEngine, model = LLAMA) => post(engine, model, "/v1/chat/completions", HI);
+const saying = (content: string) => ({ messages: [{ role: "user", content }] });
+const HI = saying("hi");
+const chat = (engine: LocalEngine, model = LLAMA, body: object = HI) =>
+	post(engine, model, "/v1/chat/completions", body);
+/** Who has answered: llama-server, or the model's own process. */
+const answererOf = async (engine: LocalEngine, body: object = HI): Promise<unknown> =>
+	((await chat(engine, LLAMA, body)).json as { system_fingerprint?: string }).system_fingerprint;
 
 const command = (engine: LocalEngine, name: string, body: object) =>
 	fetch(`${engine.url}/${name}`, {
@@ -150,6 +157,29 @@ describe("the local engine", () => {
 		const together = await Promise.all(Array.from({ length: 20 }, () => chat(engine)));
 		statuses.push(...together.map(({ status }) => status));
 		expect(statuses).toEqual(Array.from({ length: 40 }, () => 200));
+	});
+
+	it("calls the own process of a loaded model, and llama-server if that has ended", async () => {
+		place(LLAMA, "GGUF llama");
+		const engine = await start();
+		expect(await answererOf(engine)).toBe("router");
+		await expect.poll(() => answererOf(engine)).toBe("own");
+		// It ends amid the answer. llama-server starts another one.
+		expect(await answererOf(engine, saying("crash"))).toBe("router");
+		await expect.poll(() => answererOf(engine)).toBe("own");
+		expect((await command(engine, "unload", { model: LLAMA })).status).toBe(200);
+		await expect.poll(async () => (await stateOf(engine, LLAMA))?.state).toBe("unloaded");
+		expect(await answererOf(engine)).toBe("router");
+	});
+
+	it("calls llama-server if the memory has no room for all models, because it counts the uses", async () => {
+		vi.stubEnv("GANGLION_MODELS_MEMORY_GB", "0.3");
+		place(LLAMA, "GGUF llama");
+		place("@cf/ibm-granite/granite-4.0-h-micro", "GGUF granite");
+		const engine = await start();
+		await chat(engine);
+		await expect.poll(async () => (await stateOf(engine, LLAMA))?.state).toBe("loaded");
+		for (let count = 0; count < 5; count++) expect(await answererOf(engine)).toBe("router");
 	});
 
 	it("is started again after a crash, at the same address, and leaves no process", async () => {

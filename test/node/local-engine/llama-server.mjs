@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 /**
  * Answers as llama-server in router mode does (recorded of build 11669), without inference. It refuses options and models that the real one
- * refuses. A file that does not begin with "GGUF" cannot be loaded.
+ * refuses. A file that does not begin with "GGUF" cannot be loaded. `system_fingerprint` says who has answered: llama-server, or the model's own
+ * process, which ends without an answer if the message is "crash".
  */
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { basename } from "node:path";
@@ -15,6 +17,7 @@ const OPTIONS = [
 	"--models-max",
 	"--sleep-idle-seconds",
 	"--log-colors",
+	"--log-verbosity",
 ];
 const KEYS = [
 	...["model", "mmproj", "ctx-size", "batch-size", "ubatch-size"],
@@ -58,21 +61,56 @@ function readPreset() {
 }
 
 let models = readPreset();
+/** Servers of models. In fact each one is a process. */
+const own = new Map();
 const states = new Map();
 const followers = new Set();
 /** Connections on which a model has answered. */
 const answered = new WeakSet();
 let loads = 0;
 
-function change(model, status, exitCode) {
-	states.set(model, { value: status, ...(exitCode && { exit_code: exitCode, failed: true }) });
+async function openOwn(model) {
+	const listener = createServer((request, response) => {
+		if (request.headers.authorization !== `Bearer ${key}`)
+			return void response
+				.writeHead(401)
+				.end(JSON.stringify(error(401, "Invalid API Key", "authentication_error")));
+		let text = "";
+		request.on("data", (piece) => {
+			text += piece;
+		});
+		request.once("end", () => {
+			if (text.includes('"crash"')) return closeOwn(model);
+			const answer = { ...answerTo(request.url, JSON.parse(text), model), system_fingerprint: "own" };
+			response.writeHead(answer.error?.code ?? 200, { "content-type": "application/json" });
+			response.end(JSON.stringify(answer));
+		});
+	});
+	own.set(model, listener);
+	listener.listen(0, "127.0.0.1");
+	await once(listener, "listening");
+	return listener.address().port;
+}
+
+function closeOwn(model) {
+	own.get(model)?.close();
+	own.get(model)?.closeAllConnections();
+	own.delete(model);
+}
+
+function change(model, status, exitCode, port) {
+	if (status === "unloaded") closeOwn(model);
+	states.set(model, {
+		...{ value: status, ...(exitCode && { exit_code: exitCode, failed: true }) },
+		...(port && { args: ["llama-server", "--port", String(port), "--alias", model] }),
+	});
 	const data = { status, ...(exitCode !== undefined && { exit_code: exitCode }) };
 	for (const follower of followers)
 		follower.write(`data: ${JSON.stringify({ model, event: "status_change", data })}\n\n`);
 }
 
-function load(model) {
-	if (states.get(model)?.value === "loaded") return true;
+async function load(model) {
+	if (states.get(model)?.value === "loaded" && own.has(model)) return true;
 	change(model, "loading");
 	let text = "";
 	try {
@@ -83,9 +121,10 @@ function load(model) {
 		return false;
 	}
 	const loaded = [...states].filter(([, { value }]) => value === "loaded").map(([name]) => name);
-	if (loaded.length >= Number(options["--models-max"])) change(loaded[0], "unloaded", 0);
+	if (loaded.length >= (Number(options["--models-max"]) || Number.POSITIVE_INFINITY))
+		change(loaded[0], "unloaded", 0);
 	loads += 1;
-	change(model, "loaded");
+	change(model, "loaded", undefined, await openOwn(model));
 	return true;
 }
 
@@ -170,12 +209,12 @@ const server = createServer(async (request, response) => {
 		change(body.model, "unloaded", 0);
 		return send(200, { success: true });
 	}
-	const isLoaded = load(body.model);
+	const isLoaded = await load(body.model);
 	if (pathname === "/models/load") return send(200, { success: true });
 	if (!isLoaded) return send(500, error(500, `model name=${body.model} failed to load`, "server_error"));
 	if (pathname === "/slow") return;
 	answered.add(request.socket);
-	const answer = answerTo(pathname, body, body.model);
+	const answer = { ...answerTo(pathname, body, body.model), system_fingerprint: "router" };
 	send(answer.error?.code ?? 200, answer);
 });
 
