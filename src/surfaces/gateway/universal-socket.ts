@@ -19,6 +19,7 @@ import { bufferedBody } from "../../gateways/scanning/buffered.ts";
 import { boundDepth, parseText } from "../../http/body.ts";
 import { offeredProtocols, selectedProtocol } from "../../http/credentials.ts";
 import { tooLarge } from "../../http/decompress.ts";
+import { FrameHolds } from "../../http/frame-holds.ts";
 import { type OpenSocket, openSocket } from "../../http/open-socket.ts";
 import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import { encodeBase64 } from "../../media/base64.ts";
@@ -65,6 +66,7 @@ export function universalSocket(request: Request, context: SocketContext): Respo
 
 function serve({ close, closed, send, socket }: OpenSocket, context: SocketContext): void {
 	const { ledgers, limits } = context.services;
+	const holds = new FrameHolds(context.caller.account, closed);
 	let open = 0;
 	let isClosing = false;
 	socket.addEventListener("message", ({ data }) => {
@@ -75,7 +77,7 @@ function serve({ close, closed, send, socket }: OpenSocket, context: SocketConte
 			? tooLarge(limits.jsonBytes)
 			: open >= MAX_OPEN_REQUESTS
 				? new AiError("outOfCapacity", `${MAX_OPEN_REQUESTS} requests are open`)
-				: readFrame(data, limits.jsonDepth);
+				: readFrame(data, limits.jsonDepth, holds);
 		open++;
 		const answering = frameCaller(context.caller, ledgers).then(
 			(identified) => answer(frame, { ...context, caller: identified, signal: closed }, send),
@@ -89,7 +91,8 @@ function serve({ close, closed, send, socket }: OpenSocket, context: SocketConte
 		);
 		void answering.finally(() => {
 			open--;
-			if (frame instanceof AiError && isClosing) close(TOO_BIG, "a frame is too large");
+			if (!(frame instanceof AiError)) frame.release();
+			else if (isClosing) close(TOO_BIG, "a frame is too large");
 		});
 	});
 }
@@ -97,16 +100,21 @@ function serve({ close, closed, send, socket }: OpenSocket, context: SocketConte
 interface FrameRequest {
 	eventId?: string | undefined;
 	step: object;
+	/** After the answer: its bytes are not counted any more. */
+	release(): void;
 }
 
 /** The failure of a frame that cannot be read is returned, because it is logged like a request. */
-function readFrame(data: string | ArrayBuffer, jsonDepth: number): FrameRequest | AiError {
+function readFrame(data: string | ArrayBuffer, jsonDepth: number, holds: FrameHolds): FrameRequest | AiError {
+	let release = (): void => {};
 	try {
 		if (typeof data !== "string") throw new AiError("badInput", "Error: expected a text frame");
+		release = holds.take(data.length);
 		const { request } = validate(Frame(), boundDepth(parseText(data, "the frame"), jsonDepth));
 		const { eventId, ...step } = request;
-		return { eventId, step };
+		return { eventId, step, release };
 	} catch (thrown) {
+		release();
 		return toAiError(thrown);
 	}
 }

@@ -21,6 +21,7 @@ import { boundDepth, parseText } from "../../http/body.ts";
 import { tooLarge } from "../../http/decompress.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
+import { FrameHolds } from "../../http/frame-holds.ts";
 import { openSocket } from "../../http/open-socket.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
@@ -81,6 +82,7 @@ function serve(socket: WebSocket, context: SocketContext): void {
 	const { limits, now, waitUntil } = context.call.services;
 	const openedAt = now();
 	const lanes = new Map<string, Promise<void>>();
+	const holds = new FrameHolds(context.call.caller.account, context.signal);
 	let open = 0;
 	let refused = 0;
 	socket.addEventListener("message", ({ data }) => {
@@ -112,6 +114,13 @@ function serve(socket: WebSocket, context: SocketContext): void {
 			return;
 		}
 		refused = 0;
+		let release: () => void;
+		try {
+			release = holds.take(size);
+		} catch (thrown) {
+			context.send(errorFrame(toAiError(thrown), context.call.id));
+			return;
+		}
 		open++;
 		const lane = laneOf(data);
 		const before = lanes.get(lane) ?? Promise.resolve();
@@ -119,6 +128,7 @@ function serve(socket: WebSocket, context: SocketContext): void {
 			.then(() => answer(data, context))
 			.finally(() => {
 				open--;
+				release();
 				if (lanes.get(lane) === after) lanes.delete(lane);
 			});
 		lanes.set(lane, after);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { bufferedBytes } from "../../../src/core/process-counts.ts";
 import {
 	completion,
 	DONE,
@@ -118,6 +119,28 @@ describe("the universal websocket", () => {
 		send({ ...step({ prompt: "Hi" }), headers: { "cf-aig-event-id": "of-the-log" } });
 		await expect.poll(() => frames).toHaveLength(1);
 		expect(frames[0]?.metadata.eventId).toBe("event-1");
+	});
+
+	it("counts the bytes of large frames until they are answered, and refuses those without room", async () => {
+		const engine = liveEvents();
+		const { send, frames, requests } = await connect(() => engine.response);
+		const { limit, used } = bufferedBytes.report();
+		const large = step({ prompt: "a".repeat(100_000), max_tokens: 1, stream: true });
+		send(large);
+		await expect.poll(() => requests.length).toBe(1);
+		expect(bufferedBytes.report().used - used).toBeGreaterThan(100_000);
+		bufferedBytes.limitTo(bufferedBytes.report().used + 50_000);
+		try {
+			send(large);
+			await expect
+				.poll(() => frames.at(-1))
+				.toMatchObject({ type: "universal.error", metadata: { statusCode: 429 } });
+		} finally {
+			bufferedBytes.limitTo(limit);
+		}
+		for (const event of [delta("Hi"), finish(), usage(), DONE]) engine.send(event);
+		engine.end();
+		await expect.poll(() => bufferedBytes.report().used).toBeLessThanOrEqual(used);
 	});
 
 	it("reports failures of a step and of a frame, and stays open", async () => {

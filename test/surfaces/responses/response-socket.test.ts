@@ -1,5 +1,6 @@
 /** The websocket of OpenAI's Responses API. */
 import { describe, expect, it } from "vitest";
+import { bufferedBytes } from "../../../src/core/process-counts.ts";
 import {
 	BASE,
 	DONE,
@@ -7,6 +8,8 @@ import {
 	ENGINE_VARS,
 	events,
 	finish,
+	liveEvents,
+	NOW,
 	testGateway,
 	upstream,
 	usage,
@@ -19,9 +22,19 @@ type Frame = Record<string, unknown> & { type: string; response?: { id: string }
 
 const completed = () => events(delta("Hel"), delta("lo"), finish(), usage(), DONE);
 
-async function connect(engine = completed) {
+type Gateway = ReturnType<typeof testGateway>;
+
+function world(engine: (request: Request) => Response = completed) {
 	const { fetch, requests } = upstream(engine);
-	const gateway = testGateway({ vars: ENGINE_VARS, fetch });
+	return { gateway: testGateway({ vars: ENGINE_VARS, fetch }), requests };
+}
+
+async function connect(engine = completed) {
+	const { gateway, requests } = world(engine);
+	return { ...(await open(gateway, requests)), ...gateway };
+}
+
+async function open(gateway: Gateway, requests: readonly Request[]) {
 	const response = await gateway.app.request(`${BASE}/v1/responses`, { headers: { upgrade: "websocket" } });
 	expect(response.status).toBe(101);
 	const socket = response.webSocket as WebSocket;
@@ -39,7 +52,7 @@ async function connect(engine = completed) {
 	};
 	const messages = async (index: number): Promise<unknown> =>
 		(await requests[index]?.clone().json<{ messages: unknown[] }>())?.messages;
-	return { ...gateway, socket, frames, send, end, messages, requests };
+	return { socket, frames, send, end, messages, requests };
 }
 
 describe("the websocket of /responses", () => {
@@ -153,5 +166,132 @@ describe("the websocket of /responses", () => {
 		await expect.poll(() => frames.at(-1)?.type, PATIENT).toBe("response.steer.failed");
 		send({ type: "response.create", model: MODEL, input: "One" });
 		expect((await end(5)).type).toBe("response.completed");
+	});
+});
+
+describe("a connection that closes", () => {
+	it("ends the engine's call, and its response is stored as cancelled", async () => {
+		const engine = liveEvents();
+		const { frames, get, send, socket } = await connect(() => engine.response);
+		send({ type: "response.create", model: MODEL, input: "One" });
+		engine.send(delta("Hel"));
+		await expect.poll(() => frames.at(-1)?.type, PATIENT).toBe("response.output_text.delta");
+		socket.close(1000);
+		await engine.cancelled;
+		const id = frames.find(({ response }) => response)?.response?.id;
+		const status = async () => (await (await get(`/v1/responses/${id}`)).json<{ status: string }>()).status;
+		await expect.poll(status, PATIENT).toBe("cancelled");
+	});
+
+	it("forgets what is not stored: another one continues only what is", async () => {
+		const { gateway, requests } = world();
+		const before = await open(gateway, requests);
+		before.send({ type: "response.create", model: MODEL, input: "One", store: false });
+		const forgotten = (await before.end(1)).response?.id;
+		before.send({ type: "response.create", model: MODEL, input: "One" });
+		const stored = (await before.end(2)).response?.id;
+		before.socket.close(1000);
+		const after = await open(gateway, requests);
+		const next = { type: "response.create", model: MODEL, input: "Two", store: false };
+		after.send({ ...next, previous_response_id: forgotten });
+		expect(await after.end(1)).toMatchObject({
+			status: 400,
+			error: {
+				code: "previous_response_not_found",
+				param: "previous_response_id",
+				type: "invalid_request_error",
+			},
+		});
+		after.send({ ...next, previous_response_id: stored });
+		expect((await after.end(2)).type).toBe("response.completed");
+		expect(await after.messages(2)).toHaveLength(3);
+	});
+});
+
+describe("several responses of a connection", () => {
+	it("run one after the other with one stream_id, and beside each other with several", async () => {
+		const engines = [liveEvents(), liveEvents(), liveEvents()];
+		let calls = 0;
+		const { frames, requests, send } = await connect(() => engines[calls++]?.response as Response);
+		const finished = [delta("Hi"), finish(), usage(), DONE];
+		const completions = () =>
+			frames.filter(({ type }) => type === "response.completed").map(({ stream_id }) => stream_id);
+		send({ type: "response.create", model: MODEL, input: "a1", stream_id: "a" });
+		await expect.poll(() => requests.length, PATIENT).toBe(1);
+		send({ type: "response.create", model: MODEL, input: "a2", stream_id: "a" });
+		send({ type: "response.create", model: MODEL, input: "b1", stream_id: "b" });
+		await expect.poll(() => requests.length, PATIENT).toBe(2);
+		for (const frame of finished) engines[1]?.send(frame);
+		await expect.poll(completions, PATIENT).toEqual(["b"]);
+		expect(requests).toHaveLength(2);
+		for (const frame of finished) engines[0]?.send(frame);
+		await expect.poll(() => requests.length, PATIENT).toBe(3);
+		for (const frame of finished) engines[2]?.send(frame);
+		await expect.poll(completions, PATIENT).toEqual(["b", "a", "a"]);
+		const inputs = await Promise.all(
+			requests.map(async (request) => (await request.json<{ messages: [object] }>()).messages[0]),
+		);
+		expect(inputs).toEqual(["a1", "b1", "a2"].map((content) => ({ role: "user", content })));
+	});
+
+	it("are 32 at most, and those beyond them get an error", async () => {
+		const { frames, requests, send } = await connect(() => liveEvents().response);
+		for (let index = 0; index < 33; index++)
+			send({ type: "response.create", model: MODEL, input: "Hi", stream_id: String(index) });
+		await expect.poll(() => requests.length, PATIENT).toBe(32);
+		expect(frames.filter(({ type }) => type === "error")).toMatchObject([
+			{ status: 429, error: { message: expect.stringContaining("32 frames are open") } },
+		]);
+	});
+
+	it("count the bytes of their frames until they are answered, and get an error if there is no room", async () => {
+		const engine = liveEvents();
+		const { end, requests, send, socket } = await connect(() => engine.response);
+		const { limit, used: before } = bufferedBytes.report();
+		const frame = { type: "response.create", model: MODEL, input: "a".repeat(100_000), store: false };
+		send(frame);
+		await expect.poll(() => requests.length, PATIENT).toBe(1);
+		expect(bufferedBytes.report().used - before).toBeGreaterThan(100_000);
+		bufferedBytes.limitTo(bufferedBytes.report().used + 50_000);
+		try {
+			send(frame);
+			expect(await end(1)).toMatchObject({
+				status: 429,
+				error: { message: expect.stringContaining("bytes of buffered requests") },
+			});
+		} finally {
+			bufferedBytes.limitTo(limit);
+		}
+		socket.close(1000);
+		await engine.cancelled;
+		await expect.poll(() => bufferedBytes.report().used, PATIENT).toBeLessThanOrEqual(before);
+	});
+});
+
+describe("the limits of a connection", () => {
+	const closed = (socket: WebSocket) =>
+		new Promise<CloseEvent>((resolve) => socket.addEventListener("close", resolve));
+
+	it("end it after 60 minutes, with OpenAI's code", async () => {
+		const { gateway, requests } = world();
+		let elapsed = 0;
+		gateway.services.now = () => NOW + elapsed;
+		const { end, send, socket } = await open(gateway, requests);
+		const closing = closed(socket);
+		elapsed = 60 * 60_000 + 1;
+		send({ type: "response.create", model: MODEL, input: "One" });
+		expect(await end(1)).toMatchObject({
+			status: 400,
+			error: { type: "invalid_request_error", code: "websocket_connection_limit_reached" },
+		});
+		expect((await closing).code).toBe(1000);
+	});
+
+	it("end it after a frame that is too large", async () => {
+		const { end, services, socket } = await connect();
+		const closing = closed(socket);
+		socket.send("a".repeat(services.limits.jsonBytes + 1));
+		expect(await end(1)).toMatchObject({ status: 413 });
+		expect((await closing).code).toBe(1009);
 	});
 });
