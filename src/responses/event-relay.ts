@@ -20,6 +20,8 @@ interface RelayOptions {
 	requestId: string;
 	/** Added to the number of each event. */
 	firstSequence?: number;
+	/** Fires when the caller has left: a failure after it is the end of the engine's call, which the caller's end has caused. */
+	signal?: AbortSignal;
 	/** Epoch milliseconds. */
 	now(): number;
 	/** Resolves when the response is durable. */
@@ -70,8 +72,12 @@ export class EventRelay implements Source<Uint8Array> {
 		await this.#events.cancel(reason);
 		if (ended || !this.#response) return;
 		const { identity, left, now } = this.#options;
-		const response = { ...this.#response, output: this.#items.filter(Boolean), status: "cancelled" };
-		left(identified(response, identity, now()));
+		left(identified(this.#soFar("cancelled"), identity, now()));
+	}
+
+	/** The response with the items that are complete. */
+	#soFar(status: "cancelled" | "failed"): ResponseJson {
+		return { ...this.#response, output: this.#items.filter(Boolean), status };
 	}
 
 	#relayed(event: Uint8Array): Uint8Array | Promise<Uint8Array> {
@@ -103,8 +109,9 @@ export class EventRelay implements Source<Uint8Array> {
 	}
 
 	async #end(data: Record<string, unknown>, engine: ResponseJson): Promise<Uint8Array> {
-		const { identity, failed, now, requestId, save } = this.#options;
-		const response = identified(engine, identity, now());
+		const { identity, failed, now, requestId, save, signal } = this.#options;
+		const isLeft = signal?.aborted === true && engine.status === "failed";
+		const response = identified(isLeft ? this.#soFar("cancelled") : engine, identity, now());
 		// From here on, a caller who leaves does not change the response.
 		this.#hasEnded = true;
 		try {
@@ -130,7 +137,7 @@ export class EventRelay implements Source<Uint8Array> {
 	/** The events have ended without an end of the response. */
 	#cut(): Promise<Uint8Array> {
 		const error = { code: "server_error", message: "The answer was interrupted" };
-		const response = { ...this.#response, output: this.#items.filter(Boolean), status: "failed", error };
+		const response = { ...this.#soFar("failed"), error };
 		const sequence_number = this.#lastSequence + 1;
 		return this.#end({ type: "response.failed", sequence_number }, response);
 	}

@@ -74,7 +74,7 @@ interface StoredRun {
 
 async function storeReply(
 	reply: Reply,
-	{ identity, input, request: { id: requestId, caller } }: StoredRun,
+	{ identity, input, request: { id: requestId, caller, signal } }: StoredRun,
 	{ log, now, storedResponses, uuid, waitUntil }: ResponsesServices,
 ): Promise<Reply> {
 	const save = (response: ResponseJson): Promise<void> =>
@@ -88,7 +88,7 @@ async function storeReply(
 	if (body.kind !== "events") return reply;
 	const failed = (error: AiError): void => log(error, requestId);
 	const relay = new EventRelay(PulledStream.sourceOf(body.events), {
-		...{ identity, requestId, now, save, failed },
+		...{ identity, requestId, signal, now, save, failed },
 		left: (response) => waitUntil(save(response).catch((thrown) => failed(toAiError(thrown)))),
 	});
 	return { ...reply, body: { kind: "events", events: new PulledStream(relay) } };

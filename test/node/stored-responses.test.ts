@@ -154,6 +154,43 @@ describe("a streamed response", () => {
 		expect(input.data).toMatchObject([{ type: "message", content: [{ text: "When?" }] }]);
 	});
 
+	/** Its engine writes until its call ends. */
+	const endless = () =>
+		start(({ response }) => {
+			response.setHeader("content-type", "text/event-stream");
+			const timer = setInterval(() => response.write(delta("The ship ")), 20);
+			response.on("close", () => clearInterval(timer));
+			return true;
+		});
+
+	it("is stored as cancelled if its caller leaves, over HTTP", async () => {
+		const { calls, client } = await endless();
+		const events = await client.responses.create({ model: MODEL, input: "When?", stream: true });
+		let id = "";
+		for await (const event of events) {
+			if (event.type === "response.created") id = event.response.id;
+			if (event.type === "response.output_text.delta") break;
+		}
+		if (calls[0]?.response.closed === false) await once(calls[0].response, "close");
+		await expect.poll(async () => (await client.responses.retrieve(id)).status, PATIENT).toBe("cancelled");
+	});
+
+	it("is stored as cancelled if its caller closes the websocket", async () => {
+		const { calls, client } = await endless();
+		const socket = new ResponsesWS(client);
+		const begun = new Promise<string>((resolve, reject) => {
+			let id = "";
+			socket.on("response.created", ({ response }) => (id = response.id));
+			socket.once("response.output_text.delta", () => resolve(id));
+			socket.once("error", reject);
+		});
+		socket.send({ type: "response.create", model: MODEL, input: "When?" });
+		const id = await begun;
+		socket.close();
+		if (calls[0]?.response.closed === false) await once(calls[0].response, "close");
+		await expect.poll(async () => (await client.responses.retrieve(id)).status, PATIENT).toBe("cancelled");
+	});
+
 	it("is continued after a kill", async () => {
 		const { calls, client, gateway } = await start();
 		const first = await client.responses.create({ model: MODEL, input: "When does the ship leave?" });
