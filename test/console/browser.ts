@@ -39,13 +39,15 @@ export interface Tab {
 export interface TabOptions {
 	/** Messages of the console that the test causes on purpose. */
 	expected?: RegExp;
+	/** Runs on the empty page, before its first load. */
+	before?(page: Page): Promise<unknown>;
 }
 
 /** A tab at a path of the console. */
 export async function openTab(
 	origin: string,
 	path = "/console",
-	{ expected }: TabOptions = {},
+	{ expected, before }: TabOptions = {},
 ): Promise<Tab> {
 	const page = await (await profileOf(origin)).newPage();
 	const requests: string[] = [];
@@ -57,6 +59,7 @@ export async function openTab(
 	page.on("console", (message) => {
 		if (message.type() === "error" && !expected?.test(message.text())) problems.push(message.text());
 	});
+	await before?.(page);
 	await page.goto(origin + path);
 	return {
 		page,

@@ -1,9 +1,8 @@
 /** A gateway that fails, refuses, or cannot be reached while a page is open: what the page says, and that it needs no reload. */
 import type { Locator, Page, Route } from "playwright-core";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createToken } from "./api.ts";
-import { follow, openSession } from "./browser.ts";
-import { ADMIN_TOKEN } from "./gateways.ts";
+import { follow, openSession, type Tab } from "./browser.ts";
 
 const API = /\/client\/v4\//;
 /** What the session itself needs. */
@@ -11,6 +10,9 @@ const SESSION = /\/client\/v4\/(?:user\/tokens\/verify|accounts)$/;
 const EXPECTED = /401|429|50[023]|Failed to load|ERR_/;
 const CHAT = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const EMBEDDINGS = "@cf/baai/bge-small-en-v1.5";
+
+/** While the gateway cannot be reached, a page tries again after this time. */
+const RETRY_MS = 5_000;
 
 type Answer = (route: Route) => Promise<void>;
 
@@ -33,6 +35,23 @@ const limited = json(429, 3021, "AiError: rate limiting: inference request per m
 const LIMITED = "rate limiting: inference request per min rate reached. Wait a moment, then try again.";
 
 describe("a page whose data cannot be loaded", () => {
+	/** The scripts take most of the time of a page's load, so the tests follow links in two tabs. */
+	let caller: Tab;
+	let operator: Tab;
+	beforeAll(async () => {
+		const { value: token } = await createToken("errors-a", "pages", [
+			"Workers AI Read",
+			"Account API Tokens Read",
+		]);
+		const options = { expected: EXPECTED, before: (page: Page) => page.clock.install() };
+		caller = await openSession("serve", "/console/adapters", { token, ...options });
+		operator = await openSession("serve", "/console/adapters", options);
+	});
+	afterAll(async () => {
+		await caller.close();
+		await operator.close();
+	});
+
 	it.each<[path: string, part: (page: Page) => Locator, sentence: string, answer: Answer]>([
 		["playground", (page) => page.getByLabel("Message"), UNREACHABLE, unreachable],
 		["models", (page) => page.getByLabel("Search"), "The gateway answered 502.", html(502)],
@@ -42,23 +61,22 @@ describe("a page whose data cannot be loaded", () => {
 		["tokens", (page) => page.getByRole("region", { name: "Tokens" }), "No storage.", broken("No storage")],
 		["engines", (page) => page.getByRole("region", { name: "Routes" }).first(), UNREACHABLE, unreachable],
 	])("%s: says why, and shows them later", async (path, part, sentence, answer) => {
-		const { value } = await createToken("errors-a", path, ["Workers AI Read", "Account API Tokens Read"]);
-		const token = path === "engines" ? ADMIN_TOKEN : value;
-		const tab = await openSession("serve", "/console/models", { token, expected: EXPECTED });
-		const { page } = tab;
+		const { page } = path === "engines" ? operator : caller;
 		await page.route(API, (route) =>
 			SESSION.test(route.request().url()) ? route.fallback() : answer(route),
 		);
-		await page.goto(new URL(`/console/${path}`, page.url()).href);
+		// Pages share the catalogue, which a session loads once.
+		if (/^(?:models|playground)/.test(path)) await page.goto(new URL(`/console/${path}`, page.url()).href);
+		else await follow(page, `/console/${path}`);
 		const alert = page.getByRole("alert");
 		await alert.first().waitFor();
 		expect((await alert.allTextContents()).map((text) => text.replace(/Try again$/, ""))).toEqual([sentence]);
 		await page.unrouteAll();
 		// The page tries again by itself only while the gateway cannot be reached.
-		if (answer !== unreachable) await page.getByRole("button", { name: "Try again" }).click();
+		if (answer === unreachable) await page.clock.fastForward(RETRY_MS);
+		else await page.getByRole("button", { name: "Try again" }).click();
 		await part(page).waitFor();
 		await expect.poll(() => alert.count()).toBe(0);
-		await tab.close();
 	});
 
 	it("says that a list is not answered, and follows again when it is", async () => {
@@ -79,15 +97,14 @@ describe("a page whose data cannot be loaded", () => {
 		await alert.getByText(sentence, { exact: true }).waitFor();
 		expect(await part.isVisible()).toBe(true);
 		await page.unrouteAll();
-		await page.clock.fastForward(5_000);
+		await page.clock.fastForward(RETRY_MS);
 		await alert.waitFor({ state: "detached" });
 		expect(await part.isVisible()).toBe(true);
 		await tab.close();
 	});
 
 	it("keeps what it showed, and goes on by itself when the browser is online again", async () => {
-		const tab = await openSession("serve", "/console/engines", { expected: EXPECTED });
-		const { page } = tab;
+		const { page } = operator;
 		await page.getByRole("region", { name: "Routes" }).first().waitFor();
 		await page.context().setOffline(true);
 		try {
@@ -97,14 +114,19 @@ describe("a page whose data cannot be loaded", () => {
 		} finally {
 			await page.context().setOffline(false);
 		}
+		await page.clock.fastForward(RETRY_MS);
 		await page.getByRole("alert").waitFor({ state: "detached" });
-		await tab.close();
 	});
 });
 
 describe("a call of the playground that fails", () => {
+	let tab: Tab;
+	beforeAll(async () => {
+		tab = await openSession("serve", `/console/playground/${EMBEDDINGS}`, { expected: EXPECTED });
+	});
+	afterAll(() => tab.close());
+
 	it("says why; another run clears it", async () => {
-		const tab = await openSession("serve", `/console/playground/${EMBEDDINGS}`, { expected: EXPECTED });
 		const { page } = tab;
 		const run = page.getByRole("button", { name: "Run" });
 		await run.waitFor();
@@ -121,11 +143,9 @@ describe("a call of the playground that fails", () => {
 		await run.click();
 		await page.getByRole("region", { name: "Result" }).waitFor();
 		expect(await page.getByRole("alert").count()).toBe(0);
-		await tab.close();
 	});
 
 	it("as a chat that is cut off: keeps the text, and says that it is not complete", async () => {
-		const tab = await openSession("serve", "/console/models", { expected: EXPECTED });
 		const { page } = tab;
 		await page.route(/\/chat\/completions$/, (route) =>
 			route.fulfill({
@@ -144,6 +164,5 @@ describe("a call of the playground that fails", () => {
 		await page.keyboard.press("Enter");
 		await page.getByRole("region", { name: "Measurements" }).waitFor();
 		expect(await page.getByRole("alert").count()).toBe(0);
-		await tab.close();
 	});
 });

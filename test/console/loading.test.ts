@@ -13,16 +13,22 @@ afterEach(async () => {
 	await tab?.page.close();
 });
 
-/** A tab of its own, whose scripts of this name fail from now on. */
+/**
+ * The page reloads itself once, because a new deployment could have replaced its scripts. With this it has done so, once, because a
+ * later reload of the caller is another one.
+ */
+const HAS_RELOADED = `sessionStorage.getItem("ganglion-reloaded") ?? sessionStorage.setItem("ganglion-reloaded", String(Date.now() + 600_000))`;
+
+/** A tab of its own, whose scripts of this name fail from its first load on. */
 async function without(script: RegExp, path: string): Promise<Page> {
-	tab = await openTab(inject("dev"), "/console/playground", { expected: EXPECTED });
-	const { page } = tab;
-	await page.getByRole("heading", { name: "Playground" }).waitFor();
-	// The page reloads itself once, because a new deployment could have replaced its scripts. Here it has done so.
-	await page.evaluate(`sessionStorage.setItem("ganglion-reloaded", String(Date.now() + 600_000))`);
-	await page.route(script, (route) => route.abort());
-	await page.goto(inject("dev") + path);
-	return page;
+	tab = await openTab(inject("dev"), path, {
+		expected: EXPECTED,
+		before: async (page) => {
+			await page.addInitScript(HAS_RELOADED);
+			await page.route(script, (route) => route.abort());
+		},
+	});
+	return tab.page;
 }
 
 describe("a script that cannot be loaded", () => {
@@ -128,13 +134,12 @@ describe("the script of the chart", () => {
 describe("an entry script that does not start", () => {
 	/** The entry script is the one that the page names. The names of others can begin in the same way. */
 	async function withEntry(change: (route: Route) => Promise<void>): Promise<Page> {
-		tab = await openTab(inject("dev"), "/console/models", { expected: EXPECTED });
-		const { page } = tab;
-		await page.getByRole("heading", { name: "Models" }).waitFor();
-		const entry = await page.locator("script[src]").getAttribute("src");
-		await page.route(inject("dev") + entry, change);
-		await page.reload();
-		return page;
+		const html = await (await fetch(`${inject("dev")}/console/models`)).text();
+		const [, entry] = /<script[^>]* src="([^"]+)"/.exec(html) ?? [];
+		if (entry === undefined) throw new Error(`No script in ${html}`);
+		const before = (page: Page) => page.route(inject("dev") + entry, change);
+		tab = await openTab(inject("dev"), "/console/models", { expected: EXPECTED, before });
+		return tab.page;
 	}
 
 	it.each<[string, (route: Route) => Promise<void>]>([
