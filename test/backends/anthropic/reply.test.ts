@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { stopReasonOf } from "../../../src/backends/anthropic/reply.ts";
 import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import context from "../../fixtures/anthropic/error-400-context.json?raw";
 import unauthorized from "../../fixtures/anthropic/error-401.json?raw";
@@ -262,5 +263,17 @@ describe("an error reply", () => {
 		call.disconnect();
 		expect(await failure).toMatchObject({ key: "aborted" });
 		expect(call.requests[0]?.signal.aborted).toBe(true);
+	});
+});
+
+describe("a stop reason", () => {
+	it.each<[string | null, boolean, string | null]>([
+		["end_turn", true, "tool_use"],
+		[null, true, "tool_use"],
+		["max_tokens", true, "max_tokens"],
+		["end_turn", false, "end_turn"],
+		[null, false, null],
+	])("%s, with calls: %s, is %s", (sent, hasCalls, reason) => {
+		expect(stopReasonOf(sent, hasCalls)).toBe(reason);
 	});
 });

@@ -279,6 +279,11 @@ describe("a reply", () => {
 		});
 	});
 
+	it("has the model that the engine names", async () => {
+		const reply = { model: "engine-model-2026", choices: [{ message: { content: "a" } }] };
+		expect((await output(JSON.stringify(reply))).model).toBe("engine-model-2026");
+	});
+
 	it("has no usage if the engine sends none", async () => {
 		for (const usage of [undefined, null, {}])
 			expect((await output(JSON.stringify({ choices: [{ message: { content: "a" } }], usage }))).usage).toBe(

@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import {
+	type AdapterLoads,
+	RefusedAdapter,
+	ReplicaAdapters,
+} from "../../../../src/backends/openai/adapters/replica-adapters.ts";
+import { AiError } from "../../../../src/core/errors.ts";
+
+/** An engine whose calls are recorded. The time is set. */
+function engine(load: (adapter: string) => Promise<void> = async () => {}) {
+	const calls: string[] = [];
+	const clock = { now: 0 };
+	const loads: AdapterLoads = {
+		now: () => clock.now,
+		startTimer: () => ({ cancel: () => {} }),
+		waitUntil: () => {},
+		load: async (adapter) => {
+			calls.push(`load ${adapter}`);
+			await load(adapter);
+		},
+		unload: async (adapter) => void calls.push(`unload ${adapter}`),
+	};
+	return { calls, clock, loads };
+}
+
+describe("the adapters of a replica", () => {
+	it("are loaded once, and again after the engine has forgotten them", async () => {
+		const { calls, loads } = engine();
+		const adapters = new ReplicaAdapters();
+		await adapters.use("a", 2, loads);
+		await adapters.use("a", 2, loads);
+		expect([calls, adapters.has("a")]).toEqual([["load a"], true]);
+		adapters.forget("a");
+		expect(adapters.has("a")).toBe(false);
+		await adapters.use("a", 2, loads);
+		expect(calls).toEqual(["load a", "load a"]);
+	});
+
+	it("make room by the one that was used least recently", async () => {
+		const { calls, loads } = engine();
+		const adapters = new ReplicaAdapters();
+		for (const adapter of ["a", "b", "a"]) (await adapters.use(adapter, 2, loads))();
+		await adapters.use("c", 2, loads);
+		expect(calls).toEqual(["load a", "load b", "unload b", "load c"]);
+	});
+
+	it("in use stay: a further one is refused with 3040 until one is over", async () => {
+		const { loads } = engine();
+		const adapters = new ReplicaAdapters();
+		const end = await adapters.use("a", 1, loads);
+		await expect(adapters.use("b", 1, loads)).rejects.toMatchObject({ code: 3040 });
+		end();
+		// A second end of the same use changes nothing.
+		end();
+		await adapters.use("b", 1, loads);
+		expect([adapters.has("a"), adapters.has("b")]).toEqual([false, true]);
+	});
+
+	it("that the engine has refused are not loaded for a minute", async () => {
+		const failure = new AiError("invalidInput", "no such rank");
+		const { calls, clock, loads } = engine(async () => {
+			throw new RefusedAdapter(failure);
+		});
+		const adapters = new ReplicaAdapters();
+		const use = async () => adapters.use("a", 1, loads);
+		await expect(use()).rejects.toBe(failure);
+		clock.now = 59_999;
+		await expect(use()).rejects.toBe(failure);
+		expect(calls).toHaveLength(1);
+		clock.now = 60_000;
+		await expect(use()).rejects.toBe(failure);
+		expect(calls).toHaveLength(2);
+	});
+});
