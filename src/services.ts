@@ -51,6 +51,7 @@ import type { ResponseStoreObject } from "./responses/durable/response-store.ts"
 import { createRetrieval, type RetrievalObjects, retrievalObjects } from "./retrieval/create-retrieval.ts";
 import { createConverter } from "./retrieval/documents/documents-entrypoint.ts";
 import { createStorage, type StorageBindings } from "./storage/create-storage.ts";
+import { createShadows } from "./surfaces/jobs/create-shadows.ts";
 import { GuardCounts } from "./surfaces/operations/guard-counts.ts";
 import { withRemoteObjects } from "./surfaces/operations/objects.ts";
 import type { AppServices } from "./surfaces/services.ts";
@@ -59,9 +60,6 @@ import { ledgerObserver, unbilledObserversOf } from "./telemetry/exchange-observ
 import { FailureCounts } from "./telemetry/failure-counts.ts";
 import { logFailure } from "./telemetry/log.ts";
 import { RequestTimes } from "./telemetry/request-times.ts";
-
-/** The binding reads only the path. */
-const ASSETS_ORIGIN = "http://assets";
 
 /** The services that depend on the variables. A reload replaces them. */
 type Configured = Pick<
@@ -77,6 +75,7 @@ type Configured = Pick<
 	| "publicUrl"
 	| "routing"
 	| "searchInstances"
+	| "shadowRoutes"
 	| "storage"
 	| "storedResponses"
 	| "vectorIndexes"
@@ -101,7 +100,8 @@ export const servicesOf = (
 	const jobs = new Jobs({ object: (account) => jobCalls(jobStores, account), bounds: config.jobs.bounds });
 	return {
 		...persistent,
-		...pick(config, "aliases", "catalog", "gatewayRules", "routing", "limits", "publicUrl", "webSearch"),
+		...pick(config, "aliases", "catalog", "gatewayRules", "limits", "publicUrl"),
+		...pick(config, "routing", "shadowRoutes", "webSearch"),
 		accountRouting,
 		storage,
 		storedResponses: new StoredResponses({
@@ -197,8 +197,7 @@ export function createPersistent(
 		},
 	});
 	return {
-		fetch: calls,
-		now,
+		...{ fetch: calls, now },
 		uuid: () => timeOrderedUuid(now(), crypto.randomUUID()),
 		random: () => Math.random(),
 		sealKey: () => sealKey.get(),
@@ -206,8 +205,8 @@ export function createPersistent(
 		failureCounts,
 		requestTimes,
 		gatewayCounters: new GatewayCounters(),
-		ledgers,
-		directory,
+		shadows: createShadows(background),
+		...{ ledgers, directory },
 		flights: new SingleFlight(),
 		unchangedStreams: new UnchangedStreams({ now }),
 		deployedRoutes: new DeployedRoutes({ of: partOf((registry) => registry.dynamicRoutes()), now }),
@@ -292,7 +291,8 @@ export function createPersistent(
 		waitUntil,
 		startTimer: new LazyTimers({ keepAlive, now }).start,
 		wait,
-		...(ASSETS && { assets: (file: string) => ASSETS.fetch(`${ASSETS_ORIGIN}/${file}`) }),
+		// The binding reads only the path.
+		...(ASSETS && { assets: (file: string) => ASSETS.fetch(`http://assets/${file}`) }),
 		pools,
 		...(workers && { workers }),
 	};

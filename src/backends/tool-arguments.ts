@@ -3,6 +3,7 @@
  * serialise the text of a chat template again, in complete replies and in pieces. Models write `null`
  * for no arguments, and servers in PHP write `[]`. Models put the object into a code fence.
  */
+import { codeBlockIn } from "../core/code-block.ts";
 import { parseJson, parseRecord } from "../core/json.ts";
 import { repairedObject } from "../core/json-repair.ts";
 
@@ -10,8 +11,6 @@ import { repairedObject } from "../core/json-repair.ts";
 export const mayBeEncodedTwice = (text: string): boolean => text.trimStart().startsWith('"');
 
 const NONE = /^\s*(?:null|\[\s*\])\s*$/;
-
-const FENCE = /^\s*```\w*\s*([\s\S]*?)\s*```\s*$/;
 
 /** Whether the text, or its beginning, is in a code fence. */
 export const mayBeFenced = (text: string): boolean => text.trimStart().startsWith("`");
@@ -23,7 +22,7 @@ export const mayBeDecoded = (text: string): boolean =>
 /** The text of the object, if the text is encoded twice or in a fence, and no text for none. Otherwise the text itself. */
 export function decodedOnce(text: string): string {
 	if (NONE.test(text)) return "";
-	const fenced = mayBeFenced(text) ? FENCE.exec(text)?.[1] : undefined;
+	const fenced = codeBlockIn(text);
 	if (fenced !== undefined) return fenced;
 	if (!mayBeEncodedTwice(text)) return text;
 	const inner = parseJson(text);

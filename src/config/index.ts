@@ -11,6 +11,7 @@ import type * as z from "zod";
 import { parseJson } from "../core/json.ts";
 import { present } from "../core/present.ts";
 import type { GatewayRules, KeepingLimits } from "../gateways/services.ts";
+import type { ShadowRoutes } from "../gateways/shadows/shadow-routes.ts";
 import type { CorsSetting } from "../http/cross-origin.ts";
 import { adHocModel, Catalog } from "../models/catalog.ts";
 import type { Model } from "../models/model.ts";
@@ -40,6 +41,7 @@ import { readProviderKeys } from "./provider-keys.ts";
 import { ResponsesSchema } from "./responses.ts";
 import { readDefaultBackend, readRoutes } from "./routes.ts";
 import { searchSchema } from "./search.ts";
+import { readShadows } from "./shadows.ts";
 import {
 	readAdminToken,
 	readCount,
@@ -60,6 +62,8 @@ export interface Config {
 	/** By name, including the simulator. Contains secrets. */
 	backends: ReadonlyMap<string, ConfiguredBackend>;
 	routing: RouteTable;
+	/** `shadow` of the routes. */
+	shadowRoutes: ShadowRoutes;
 	limits: KeepingLimits;
 	gatewayRules: GatewayRules;
 	/** `RESPONSES` */
@@ -113,8 +117,10 @@ export function configure(variables: object): Config {
 		backendEntries.set(backend.backend, { key: backend.backend });
 	}
 	const context = { env, backends, backendEntries, problems };
-	const ownRoutes = readRoutes(readEntries("ROUTES", env, problems), context);
+	const routeEntries = readEntries("ROUTES", env, problems);
+	const ownRoutes = readRoutes(routeEntries, context);
 	const routes = [...ownRoutes, ...providers.map(({ route }) => route)];
+	const shadowRoutes = readShadows(routeEntries, routes, context);
 	const allowAnonymous = readFlag("ALLOW_ANONYMOUS", env, problems);
 	const allowedHosts = readHosts(env.ALLOWED_HOSTS, problems);
 	const openFiles = readCount("OPEN_FILES", env, problems);
@@ -150,7 +156,8 @@ export function configure(variables: object): Config {
 	});
 	const aliasEntries = readEntries("ALIASES", env, problems);
 	const keyed = providers.map(({ backend }) => backend);
-	refuseLeftOut({ routes: ownRoutes, keyed, defaultBackend }, problems);
+	const called = [...ownRoutes, ...shadowRoutes.shadows.map(({ route }) => route)];
+	refuseLeftOut({ routes: called, keyed, defaultBackend }, problems);
 	problems.throwIfAny();
 
 	const known = product.with(servedThirdParties(routes)).with(models);
@@ -166,6 +173,7 @@ export function configure(variables: object): Config {
 		aliases,
 		backends,
 		routing,
+		shadowRoutes,
 		limits: allLimits,
 		gatewayRules: rulesOf(gatewayRules ?? AiGatewaySchema.parse({}), allowAnonymous),
 		storeBounds: storeBounds ?? ResponsesSchema.parse({}),

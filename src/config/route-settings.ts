@@ -31,6 +31,7 @@ export const Settings = z
 	.strictObject({
 		// Parsed separately.
 		targets: z.unknown(),
+		shadow: z.unknown().optional(),
 		timeouts: SetTimeouts.optional(),
 		retries: RetriesSetting.optional(),
 		hedge_ms: milliseconds.optional(),

@@ -45,7 +45,7 @@ const targets = (env: Env) =>
 		)
 		.min(1);
 
-interface RouteContext {
+export interface RouteContext {
 	env: Env;
 	backends: ReadonlyMap<string, ConfiguredBackend>;
 	/** Unparsed, so that a backend with a mistake is not reported as missing. */
@@ -111,7 +111,7 @@ function readEntry(entry: unknown, path: Path, problems: Problems): Entry {
 const continuationOf = ({ kind }: ConfiguredBackend, set: true | Continuation): Continuation =>
 	set !== true ? set : kind === "openai" ? "vllm" : "prefill";
 
-function checkBackend(target: unknown, path: Path, context: RouteContext): void {
+export function checkBackend(target: unknown, path: Path, context: RouteContext): void {
 	if (!isRecord(target)) return;
 	const { backend, headers } = target;
 	const names = namesOf(context);

@@ -5,6 +5,8 @@ import { SharedCount } from "./shared-count.ts";
 const DEFAULT_BUFFERED_BYTES = 64 * 1024 * 1024;
 /** 20,000 vectors with 768 dimensions have 18 MB of codes, and 59 MB of values. */
 const DEFAULT_VECTOR_BYTES = 68 * 1024 * 1024;
+/** Of one account at most a half. */
+const MAX_SHADOWS = 32;
 
 export const bufferedBytes = new SharedCount({
 	name: "buffered_bytes",
@@ -32,7 +34,16 @@ export const vectorBytes = new SharedCount({
 	max: DEFAULT_VECTOR_BYTES,
 });
 
-export const PROCESS_COUNTS: readonly SharedCount[] = [bufferedBytes, openSockets, runBytes, vectorBytes];
+/** Requests of shadows under way. They wait for engines, beside live requests. */
+export const runningShadows = new SharedCount({ name: "shadows", title: "shadows", max: MAX_SHADOWS });
+
+export const PROCESS_COUNTS: readonly SharedCount[] = [
+	bufferedBytes,
+	openSockets,
+	runBytes,
+	vectorBytes,
+	runningShadows,
+];
 
 /** A shorter body or value is not counted: it is in memory only for a moment. */
 export const UNCOUNTED_BYTES = 16 * 1024;

@@ -20,6 +20,8 @@ export interface EndedRequest {
 	response?: LoggedBody | undefined;
 	/** The answer broke off. */
 	failed: boolean;
+	/** The caller left before the end of the answer. */
+	hasLeft: boolean;
 }
 
 /** Must not throw. */

@@ -1,5 +1,6 @@
 /** What the gateways need, in addition to what the runs in them need: these may store their responses. Types only. */
 import type { KeptBytes } from "../core/kept-bytes.ts";
+import type { Metric } from "../core/metric.ts";
 import type { Limits } from "../pipeline/limits.ts";
 import type { RouteList, Routing } from "../pipeline/plan.ts";
 import type { AccountProvider } from "../providers/account-provider.ts";
@@ -12,8 +13,10 @@ import type { OtelExporter } from "./client/otel-exporter.ts";
 import type { AliasPools, DeployedRoutes, ProviderAccesses } from "./client/registry-parts.ts";
 import type { ResponseCaches } from "./client/response-caches.ts";
 import type { StreamRuns } from "./client/stream-runs.ts";
+import type { EndedRequest } from "./ended-request.ts";
 import type { GatewayCounters } from "./export/counters.ts";
 import type { CacheLimits } from "./middleware/cache.ts";
+import type { ShadowRoutes } from "./shadows/shadow-routes.ts";
 
 /** Limits of the requests, and of the bytes that a gateway and an account may keep. */
 export interface KeepingLimits extends Limits, CacheLimits, KeptBytes {}
@@ -39,6 +42,10 @@ export interface GatewayServices extends ResponsesServices {
 	gatewayLimits: GatewayLimits;
 	/** What this process counts for `/metrics`. */
 	gatewayCounters: GatewayCounters;
+	/** The setting `shadow` of the routes. */
+	shadowRoutes: ShadowRoutes;
+	/** Sends requests to the shadows of their routes. */
+	shadows: { ended(request: EndedRequest, services: GatewayServices): void; metrics(): Metric[] };
 	failureCounts: FailureCounts;
 	/** `AI_GATEWAY` */
 	gatewayRules: GatewayRules;

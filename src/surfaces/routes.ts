@@ -25,6 +25,7 @@ import { providerConfigRoutes } from "./gateway/provider-configs.ts";
 import { geminiRoutes, geminiUnknown } from "./gemini/gemini.ts";
 import { adapterRoutes } from "./jobs/adapter-routes.ts";
 import { replayRoutes } from "./jobs/replay-routes.ts";
+import { shadowRoutes } from "./jobs/shadow-routes.ts";
 import { markdownRoutes } from "./markdown/markdown.ts";
 import { azureRoutes } from "./openai/azure-routes.ts";
 import { openAiRoutes } from "./openai/openai.ts";
@@ -91,6 +92,7 @@ export const ROUTES: readonly AppRoute[] = [
 	...boundGatewayRoutes,
 	...gatewayLogRoutes,
 	...replayRoutes,
+	...shadowRoutes,
 	...providerConfigRoutes,
 	...customProviderRoutes,
 	...responseExportRoutes,

@@ -44,6 +44,8 @@ const BROWSER_FLAGS = [
 
 export const ADMIN_TOKEN = "the-operator-of-the-console-tests";
 export const ENGINE_MODEL = "@cf/meta/llama-3.2-3b-instruct";
+/** Its route has a shadow. */
+export const SHADOWED_MODEL = "@cf/meta/llama-3-8b-instruct";
 /** A route of many models. */
 export const PATTERN = "@cf/baai/*";
 /** A backend whose replica a test may drain, because no other test needs it. */
@@ -65,6 +67,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
 		}),
 		ROUTES: JSON.stringify({
 			[ENGINE_MODEL]: [{ backend: "engine", model: "slow" }],
+			[SHADOWED_MODEL]: {
+				targets: [{ backend: "simulator" }],
+				shadow: { name: "candidate", backend: "simulator", share: 1 },
+			},
 			[PATTERN]: [{ backend: "simulator" }],
 			// A pattern, because a name would add a model to the catalogue.
 			"acme/*": [{ backend: SPARE }],

@@ -51,6 +51,6 @@ export const INNER_LAYERS: Readonly<Record<string, readonly (readonly string[])[
 		["secrets.ts", "settings-notes.ts"],
 		["settings.ts"],
 		["profiles", "providers"],
-		["object-name.ts"],
+		["object-name.ts", "shadows"],
 	],
 };

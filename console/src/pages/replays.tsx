@@ -16,6 +16,7 @@ import { useParameters } from "../parts/use-parameters.ts";
 import { ReplayForm } from "../replays/form.tsx";
 import type { Replay } from "../replays/records.ts";
 import { ReplayResults } from "../replays/results.tsx";
+import { Shadows } from "../replays/shadows.tsx";
 import { useSession } from "../session/session.ts";
 import { Confirm } from "../tokens/confirm.tsx";
 
@@ -151,6 +152,7 @@ export default function Replays() {
 					/>
 				)}
 			</Loading>
+			<Shadows key={gateway} path={`${base}/${encodeURIComponent(gateway)}/shadows`} />
 		</Page>
 	);
 }

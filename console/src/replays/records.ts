@@ -1,4 +1,5 @@
-/** Replays of a gateway's logs, as the API shows them. */
+/** Replays of a gateway's logs and shadows of routes, as the API shows them. */
+import type { Comparison } from "../../../src/gateways/comparisons/records.ts";
 import type { BatchStatus } from "../api/types.ts";
 
 export interface Replay {
@@ -14,35 +15,18 @@ export interface Replay {
 	waiting?: { message: string; until: string };
 }
 
-export interface ComparedAnswer {
-	model: string;
-	text: string;
-	text_complete: boolean;
-	tool_calls?: { name: string; arguments: string }[];
-	tokens_in: number | null;
-	tokens_out: number | null;
-	/** US dollars. */
-	cost: number | null;
-	/** Milliseconds. */
-	duration: number | null;
-}
-
-export interface Difference {
-	path: string;
-	kind: "added" | "removed" | "changed";
-	/** JSON. */
-	before?: string;
-	after?: string;
-}
-
-export interface Comparison {
-	log: string;
+/** An answer beside that of a log. */
+export interface ShownComparison extends Comparison {
+	/** Of the log. */
 	created_at: string;
-	before?: ComparedAnswer;
-	after?: ComparedAnswer;
-	same?: boolean;
-	differences?: Difference[];
-	differences_complete?: boolean;
-	judge?: { model: string; score?: number; reason?: string; error?: string; cost: number | null };
-	error?: { code: number; message: string };
+}
+
+/** A shadow of a route. Without a route: it is no longer in the configuration. */
+export interface Shadow {
+	name: string;
+	route: string | null;
+	backend: string | null;
+	model: string | null;
+	share: number;
+	answers: number;
 }

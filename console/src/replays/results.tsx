@@ -1,14 +1,9 @@
-import { Badge } from "@cloudflare/kumo/components/badge";
 import { Button } from "@cloudflare/kumo/components/button";
-import { useState } from "react";
-import { useLoad } from "../api/use-load.ts";
-import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Facts } from "../parts/facts.tsx";
-import { decimal, dollars, instant, integer, milliseconds } from "../parts/format.ts";
-import { Loading } from "../parts/loading.tsx";
+import { decimal, instant, integer } from "../parts/format.ts";
 import { Section } from "../parts/page.tsx";
-import { useSession } from "../session/session.ts";
-import type { ComparedAnswer, Comparison, Difference, Replay } from "./records.ts";
+import { Comparisons } from "./comparisons.tsx";
+import type { Replay } from "./records.ts";
 
 interface Props {
 	replay: Replay;
@@ -17,19 +12,8 @@ interface Props {
 	onClose(): void;
 }
 
-const PER_PAGE = 20;
-/** Longer texts are folded. */
-const SHOWN_CHARACTERS = 300;
-const SHOWN_DIFFERENCES = 10;
-
 /** The answers beside those of the log. They exist when the replay has ended. */
 export function ReplayResults({ replay, path, onClose }: Props) {
-	const { api } = useSession();
-	const [page, setPage] = useState(1);
-	const results = useLoad(
-		(signal) => api.get<Comparison[]>(`${path}/results`, { page, per_page: PER_PAGE }, signal),
-		[api, path, page, replay.ended_at],
-	);
 	const { judge, usage, waiting } = replay;
 	return (
 		<Section title={`Answers of ${replay.model}`} actions={<Button onClick={onClose}>Close</Button>}>
@@ -47,127 +31,16 @@ export function ReplayResults({ replay, path, onClose }: Props) {
 					["Without the discount", decimal(usage.neurons_without_discount)],
 				]}
 			/>
-			<Loading of={results}>
-				{({ result, info }) => (
-					<>
-						<DataTable
-							label="Comparisons"
-							columns={judge === null ? COLUMNS : [...COLUMNS, SCORE]}
-							rows={result}
-							rowKey={({ log }) => log}
-							empty={
-								replay.ended_at === null
-									? "The answers are shown when the replay has ended."
-									: "There are no answers: their logs were deleted, or none was sent."
-							}
-						/>
-						{(info.total_count ?? 0) > PER_PAGE && (
-							<div className="buttons">
-								<Button disabled={page === 1} onClick={() => setPage(page - 1)}>
-									Newer
-								</Button>
-								<Button
-									disabled={page * PER_PAGE >= (info.total_count ?? 0)}
-									onClick={() => setPage(page + 1)}
-								>
-									Older
-								</Button>
-							</div>
-						)}
-					</>
-				)}
-			</Loading>
+			<Comparisons
+				path={`${path}/results`}
+				hasJudge={judge !== null}
+				version={replay.ended_at}
+				empty={
+					replay.ended_at === null
+						? "The answers are shown when the replay has ended."
+						: "There are no answers: their logs were deleted, or none was sent."
+				}
+			/>
 		</Section>
 	);
-}
-
-const COLUMNS: readonly Column<Comparison>[] = [
-	{ title: "Log", cell: ({ created_at }) => instant(created_at) },
-	{ title: "Answer of the log", cell: ({ before }) => before && <Answer answer={before} /> },
-	{
-		title: "New answer",
-		cell: ({ after, error }) =>
-			error ? (
-				<p className="compared">
-					<Badge variant="error">{error.code}</Badge> {error.message}
-				</p>
-			) : (
-				after && <Answer answer={after} />
-			),
-	},
-	{ title: "Differences", cell: (comparison) => <Differences comparison={comparison} /> },
-];
-
-const SCORE: Column<Comparison> = {
-	title: "Score",
-	cell: ({ judge }) =>
-		judge && (
-			<div className="compared">
-				{judge.score === undefined ? "–" : judge.score.toFixed(2)}
-				<p className="subtle">{judge.reason ?? judge.error}</p>
-			</div>
-		),
-};
-
-function Answer({ answer }: { answer: ComparedAnswer }) {
-	const {
-		model,
-		text,
-		text_complete,
-		tool_calls: calls = [],
-		tokens_in,
-		tokens_out,
-		cost,
-		duration,
-	} = answer;
-	const all = [text, ...calls.map((call) => `${call.name}(${call.arguments})`)].filter(Boolean).join("\n");
-	const shown = `${all}${text_complete ? "" : " …"}`;
-	const facts = [
-		model,
-		tokens_out !== null && `${integer(tokens_in ?? 0)} + ${integer(tokens_out)} tokens`,
-		cost !== null && dollars(cost),
-		duration !== null && milliseconds(duration),
-	];
-	return (
-		<div className="compared">
-			{shown.length <= SHOWN_CHARACTERS ? (
-				<p className="answer">{shown}</p>
-			) : (
-				<details>
-					<summary>
-						<span className="folded">{shown.slice(0, SHOWN_CHARACTERS)} …</span>
-						<span className="unfolded">Less</span>
-					</summary>
-					<p className="answer">{shown}</p>
-				</details>
-			)}
-			<p className="subtle">{facts.filter(Boolean).join(" · ")}</p>
-		</div>
-	);
-}
-
-function Differences({
-	comparison: { same, differences, differences_complete: isComplete },
-}: {
-	comparison: Comparison;
-}) {
-	if (same === undefined) return "–";
-	if (same) return <Badge variant="success">same</Badge>;
-	if (!differences) return <Badge variant="secondary">other text</Badge>;
-	const more = differences.length - SHOWN_DIFFERENCES;
-	return (
-		<ul className="compared plain" aria-label="Differences">
-			{differences.slice(0, SHOWN_DIFFERENCES).map((difference) => (
-				<li key={difference.path}>
-					<code>{difference.path}</code> {valuesOf(difference)}
-				</li>
-			))}
-			{more > 0 && <li className="subtle">{isComplete ? `${more} more` : `more than ${more} more`}</li>}
-		</ul>
-	);
-}
-
-function valuesOf({ kind, before = "", after = "" }: Difference): string {
-	if (kind === "added") return `added: ${after}`;
-	return kind === "removed" ? `removed: ${before}` : `${before} → ${after}`;
 }

@@ -6,7 +6,12 @@
 import { diskSpace } from "../../core/disk-space.ts";
 import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
 import { bufferedBytes } from "../../core/process-counts.ts";
-import type { ComparisonPage, ComparisonPageQuery, NewComparison } from "../comparisons/records.ts";
+import type {
+	ComparisonPage,
+	ComparisonPageQuery,
+	ComparisonSource,
+	NewComparison,
+} from "../comparisons/records.ts";
 import type { LogPage, LogPageQuery, LogPatch } from "../durable/log-table.ts";
 import type { LogRetention } from "../logs/collection.ts";
 import { batchOf, type LogBatch } from "../logs/log-batch.ts";
@@ -55,6 +60,7 @@ export interface LogCalls {
 		retention: LogRetention,
 	): Promise<void>;
 	comparisons(query: ComparisonPageQuery): Promise<ComparisonPage>;
+	comparisonSources(beginning: string): Promise<ComparisonSource[]>;
 	deleteComparisons(source: string): Promise<void>;
 }
 
@@ -162,6 +168,7 @@ export class GatewayLogs {
 			addComparisons: (source, comparisons, retention) =>
 				callObject(() => object().addComparisons(source, comparisons, retention)),
 			comparisons: (query) => callObject(() => object().comparisons(query)),
+			comparisonSources: (beginning) => callObject(() => object().comparisonSources(beginning)),
 			deleteComparisons: (source) => callObject(() => object().deleteComparisons(source)),
 		};
 	}

@@ -3,6 +3,7 @@
  * JSON or as the events of a stream. An answer in another format is its text.
  */
 import { createParser } from "eventsource-parser";
+import { codeBlockIn } from "../../core/code-block.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { isDone } from "../../streams/sse.ts";
 
@@ -15,7 +16,6 @@ export interface LoggedAnswer {
 /** Longer texts, and longer inputs of all calls together, are not compared as JSON. */
 const MAX_STRUCTURE_CHARACTERS = 256 * 1024;
 const EVENTS = /^(?:event|data|id|retry|:)[^\n{[]*/;
-const FENCE = "```";
 
 /** `body`: the text of a response. */
 export function answerIn(body: string): LoggedAnswer {
@@ -41,16 +41,8 @@ export function structureOf({ text, calls }: LoggedAnswer): unknown {
 
 /** Numbers and texts alone have no structure. */
 function jsonIn(text: string): unknown {
-	const value = parseJson(withoutFence(text));
+	const value = parseJson(codeBlockIn(text) ?? text);
 	return typeof value === "object" && value !== null ? value : undefined;
-}
-
-/** Models write JSON between the marks of a code block, too. */
-export function withoutFence(text: string): string {
-	const trimmed = text.trim();
-	const start = trimmed.indexOf("\n");
-	if (start < 0 || !trimmed.startsWith(FENCE) || !trimmed.endsWith(`\n${FENCE}`)) return trimmed;
-	return trimmed.slice(start, -FENCE.length);
 }
 
 function readEvents(body: string, collected: CollectedAnswer): void {

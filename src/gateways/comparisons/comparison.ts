@@ -3,59 +3,14 @@
  * end, because a comparison is one row, with at most 2 MB of JSON.
  */
 import { answerIn, type LoggedAnswer, structureOf } from "./answers.ts";
-import { type Difference, differencesOf } from "./differences.ts";
+import { differencesOf } from "./differences.ts";
+import type { ComparedAnswer, Comparison } from "./records.ts";
 
 /** Characters of a text that are kept. */
 const MAX_TEXT = 32_768;
 const MAX_CALLS = 16;
 const MAX_NAME = 128;
 const MAX_ARGUMENTS = 2_048;
-
-export interface ComparedAnswer {
-	provider: string;
-	model: string;
-	status: number;
-	text: string;
-	/** The text is not cut, and all calls are here. */
-	text_complete: boolean;
-	/** Names and arguments (JSON) of the calls of tools. */
-	tool_calls?: { name: string; arguments: string }[];
-	tokens_in: number | null;
-	tokens_out: number | null;
-	/** US dollars. */
-	cost: number | null;
-	/** Milliseconds until the end of the answer. */
-	duration: number | null;
-}
-
-export interface JudgeResult {
-	model: string;
-	/** 0: the new answer is much worse than that of the log. 0.5: equally good. 1: much better. */
-	score?: number;
-	reason?: string;
-	/** Why there is no score. */
-	error?: string;
-	tokens_in: number | null;
-	tokens_out: number | null;
-	cost: number | null;
-}
-
-export interface Comparison {
-	/** The id of the log. */
-	log: string;
-	/** The answer in the log. Absent: the log cannot be read. */
-	before?: ComparedAnswer;
-	/** The new answer. Absent: it failed. */
-	after?: ComparedAnswer;
-	/** Whether the answers are equal: their values if both are structured, otherwise their texts without white space at their ends. */
-	same?: boolean;
-	/** Of structured answers. */
-	differences?: Difference[];
-	differences_complete?: boolean;
-	judge?: JudgeResult;
-	/** Why there is no new answer. */
-	error?: { code: number; message: string };
-}
 
 /** What is known of an answer beside its text: the fields of its log. */
 export type AnswerFacts = Omit<ComparedAnswer, "text" | "text_complete" | "tool_calls">;

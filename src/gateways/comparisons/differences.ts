@@ -1,15 +1,7 @@
 /** The differences of two JSON values, by JSON path (RFC 9535). Items of lists are compared by their index. */
 import diff from "microdiff";
 import { isRecord } from "../../core/json.ts";
-
-export interface Difference {
-	/** Such as `$.items[0].price`. */
-	path: string;
-	kind: "added" | "removed" | "changed";
-	/** JSON. */
-	before?: string;
-	after?: string;
-}
+import type { Difference } from "./records.ts";
 
 /** Further ones are left out. */
 const MAX_DIFFERENCES = 100;

@@ -3,10 +3,12 @@
  * them ends its own quotation. The result is a number and a reason, and anything else is no result.
  */
 import * as z from "zod";
+import { codeBlockIn } from "../../core/code-block.ts";
 import { parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
-import { answerIn, withoutFence } from "./answers.ts";
-import { type ComparedAnswer, cut } from "./comparison.ts";
+import { answerIn } from "./answers.ts";
+import { cut } from "./comparison.ts";
+import type { ComparedAnswer } from "./records.ts";
 
 /** Characters of the question, and of each answer. */
 const MAX_QUESTION = 16_384;
@@ -60,6 +62,6 @@ function quotedAnswer({ text, tool_calls: calls }: ComparedAnswer): unknown {
 /** `undefined`: the answer has no score. `body`: of the response. */
 export function verdictIn(body: string): { score: number; reason: string } | undefined {
 	const { text } = answerIn(body);
-	const { data } = Verdict().safeParse(parseJson(withoutFence(text)));
+	const { data } = Verdict().safeParse(parseJson(codeBlockIn(text) ?? text));
 	return data && { score: data.score, reason: cut(data.reason, MAX_REASON) };
 }

@@ -1,9 +1,14 @@
 /** Answers beside those of logs. */
-import type { ComparisonPage, ComparisonPageQuery, NewComparison } from "../comparisons/records.ts";
+import type {
+	ComparisonPage,
+	ComparisonPageQuery,
+	ComparisonSource,
+	NewComparison,
+} from "../comparisons/records.ts";
 
 /**
- * Written at the end of a replay, or by a shadow target; a second delivery replaces the row. It dies with its log, or when its replay is
- * deleted. `source`: the id of the replay, or the name of the shadow. `comparison`: JSON.
+ * Written at the end of a replay, and for each answer of a shadow; a second delivery replaces the row. It dies with its log, or when its source is
+ * deleted. `source`: the id of the replay, or `shadow:` and the name of the shadow. `comparison`: JSON.
  */
 const TABLES = `CREATE TABLE IF NOT EXISTS comparisons (
 	source TEXT NOT NULL,
@@ -45,6 +50,16 @@ export class ComparisonTable {
 			.exec<{ total: number }>("SELECT count(*) AS total FROM comparisons WHERE source = ?", source)
 			.one();
 		return { texts, total };
+	}
+
+	/** The sources whose names begin so, with the numbers of their comparisons. */
+	sources(beginning: string): ComparisonSource[] {
+		return this.#sql
+			.exec<{ source: string; total: number }>(
+				"SELECT source, count(*) AS total FROM comparisons WHERE source >= ? AND source < ? GROUP BY source",
+				...[beginning, `${beginning}\uffff`],
+			)
+			.toArray();
 	}
 
 	delete(source: string): void {

@@ -1,6 +1,11 @@
 /** The `Gateway` object: the logs and the limits of one gateway. */
 import { DurableObject } from "cloudflare:workers";
-import type { ComparisonPage, ComparisonPageQuery, NewComparison } from "../comparisons/records.ts";
+import type {
+	ComparisonPage,
+	ComparisonPageQuery,
+	ComparisonSource,
+	NewComparison,
+} from "../comparisons/records.ts";
 import type { LogRetention } from "../logs/collection.ts";
 import type { LogBatch } from "../logs/log-batch.ts";
 import type { LogPayloads, LogRow, Payload, PayloadPart } from "../logs/log-row.ts";
@@ -170,6 +175,10 @@ export class Gateway extends DurableObject<GatewayBindings> {
 
 	comparisons(query: ComparisonPageQuery): ComparisonPage {
 		return this.#logs.comparisons.page(query);
+	}
+
+	comparisonSources(beginning: string): ComparisonSource[] {
+		return this.#logs.comparisons.sources(beginning);
 	}
 
 	deleteComparisons(source: string): void {

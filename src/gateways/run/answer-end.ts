@@ -35,6 +35,7 @@ export class AnswerEnd {
 	readonly #place: Promise<void> | undefined;
 	#answer: Pick<EndedRequest, "step" | "responseType"> & { read?: () => LoggedBody } = { responseType: null };
 	#failed = false;
+	#hasLeft = false;
 
 	/** `signal`: fires when the caller disconnects. */
 	constructor(
@@ -113,6 +114,7 @@ export class AnswerEnd {
 	#end(outcome: Outcome): void {
 		this.#signal.removeEventListener("abort", this.#cancel);
 		this.#failed ||= outcome === "failed";
+		this.#hasLeft ||= outcome === "cancelled";
 		this.exchange.end();
 	}
 
@@ -126,6 +128,7 @@ export class AnswerEnd {
 			options: this.#options,
 			response: read?.(),
 			failed: this.#failed || end.interrupted === true,
+			hasLeft: this.#hasLeft,
 		};
 		for (const observer of observers) observer(request);
 		this.#ended.resolve();

@@ -32,7 +32,7 @@ export const logObserver =
 	};
 
 /** `maxPayload`: characters of a body. */
-function logOf(request: EndedRequest, maxPayload: number): Log {
+export function logOf(request: EndedRequest, maxPayload: number): Log {
 	const { end, options, settings, step, response } = request;
 	if (isRefusal(end)) return logOfRefusal(rowOf(request, step && requestBody(step.body, 0)));
 	const isCollected = step && collectsPayload(options, settings, step.body.contentType);

@@ -84,6 +84,7 @@ const endObservers = (services: GatewayServices): readonly EndObserver[] => [
 	spendObserver(services),
 	otelObserver(services),
 	services.gatewayCounters.ended,
+	(request) => services.shadows.ended(request, services),
 ];
 
 /**

@@ -10,6 +10,7 @@ import type { BatchQueue } from "../../accounts/client/batch-queue.ts";
 import { failedSettlement } from "../../accounts/client/outbox.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { objectUnavailable } from "../../core/object-failure.ts";
+import { withMembers } from "../../core/with-members.ts";
 import type { PipelineServices } from "../../pipeline/services.ts";
 
 /** Longer than a batch lives: a run is settled at the latest when its batch runs again. */
@@ -50,18 +51,12 @@ export class LineLedger {
 	get ledgers(): Accounts {
 		const { ledgers } = this.#services;
 		return {
-			of: (account) => {
-				const ledger = ledgers.of(account);
-				return new Proxy(ledger, {
-					get: (target, name) => {
-						if (name === "admitFromLease") return () => undefined;
-						if (name === "admit") return (admission: Admission) => this.#admit(account, admission);
-						if (name === "settle") return (settlement: Settlement) => this.#settle(settlement);
-						const member: unknown = Reflect.get(target, name, target);
-						return typeof member === "function" ? member.bind(target) : member;
-					},
-				});
-			},
+			of: (account) =>
+				withMembers(ledgers.of(account), {
+					admitFromLease: () => undefined,
+					admit: (admission) => this.#admit(account, admission),
+					settle: (settlement) => this.#settle(settlement),
+				}),
 		};
 	}
 

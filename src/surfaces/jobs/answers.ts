@@ -200,6 +200,19 @@ const Comparison = z.object({
 	error: z.object({ code: z.int(), message: z.string() }).optional(),
 });
 export const replayResultsAnswer = enveloped(z.array(Comparison), Page);
+export const shadowsAnswer = enveloped(
+	z.array(
+		z.object({
+			name: z.string(),
+			route: z.string().nullable(),
+			backend: z.string().nullable(),
+			model: z.string().nullable(),
+			share: z.number(),
+			answers: z.int(),
+		}),
+	),
+);
+export const shadowDeletionAnswer = enveloped(z.object({ name: z.string() }));
 
 const FineTune = z.object({
 	id: z.string(),

@@ -9,6 +9,7 @@ import {
 	runModel,
 } from "../../gateways/run/model-in-gateway.ts";
 import { isProviderModel } from "../../gateways/run/provider-names.ts";
+import { ShadowRoutes } from "../../gateways/shadows/shadow-routes.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { geminiFailure, messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
@@ -30,6 +31,8 @@ import { storeReplay } from "./replay-results.ts";
 /** Lines wait for the capacity of pools after all live requests. */
 const PRIORITY: readonly [string, string] = ["x-ganglion-priority", "batch"];
 
+const NO_SHADOWS = new ShadowRoutes();
+
 const routeOf = (endpoint: string): OpenaiRoute => {
 	const route = OPENAI_ROUTES[endpoint];
 	if (!route) throw new TypeError(`${endpoint} has no batches`);
@@ -45,10 +48,12 @@ type LineRequest = Pick<ModelCall, "model" | "endpoint" | "format" | "gateway" |
 /** Services that differ from those of a live request. */
 type OwnServices = Parameters<RunLine>[1] & Partial<Pick<AppServices, "gatewayLogs">>;
 
-const lineRunner =
+/** Runs a line like a request of its route. */
+export const lineRunner =
 	(all: AppServices) =>
 	async (call: LineCall, own: OwnServices): ReturnType<RunLine> => {
-		const services = { ...all, ...own };
+		// A line is no live request.
+		const services = { ...all, ...own, shadowRoutes: NO_SHADOWS };
 		const { id, caller, signal } = call;
 		const headers = new Headers(call.headers);
 		headers.set(...PRIORITY);

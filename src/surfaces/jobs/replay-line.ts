@@ -3,27 +3,22 @@
  * apply. The new request has no log of its own. A judge is a second request of the line, and its bill one of the line's.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
-import { isRecord } from "../../core/json.ts";
-import type { GatewayLogs } from "../../gateways/client/gateway-logs.ts";
 import { answerIn } from "../../gateways/comparisons/answers.ts";
 import {
 	type AnswerFacts,
-	type Comparison,
 	comparedAnswer,
 	comparisonOf,
 	cut,
 	factsOf,
-	type JudgeResult,
 } from "../../gateways/comparisons/comparison.ts";
 import { judgeRequest, verdictIn } from "../../gateways/comparisons/judge.ts";
+import type { Comparison, JudgeResult } from "../../gateways/comparisons/records.ts";
 import { type SentAgain, sentAgain } from "../../gateways/comparisons/sent-request.ts";
-import type { LogRow } from "../../gateways/logs/log-row.ts";
 import { GATEWAY_ID } from "../../gateways/run/model-in-gateway.ts";
 import type { LineCall, RunLine } from "../../jobs/batches/run-line.ts";
-import { boundedText } from "../../outbound/bounded-text.ts";
 import { readLog, readPayload } from "../gateway/log-access.ts";
 import type { AppServices } from "../services.ts";
-import { geminiEndpoint } from "./gemini-batch-format.ts";
+import { lineOf, MAX_MESSAGE, type UnloggedContext, unloggedAnswer } from "./unlogged-run.ts";
 
 /** The endpoint of the batches that are replays. */
 export const REPLAY_ENDPOINT = "/replay";
@@ -36,18 +31,11 @@ export interface ReplayedLine {
 }
 
 const CHAT = "/chat/completions";
-const GEMINI = geminiEndpoint("batchGenerateContent");
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
-/** The facts of an answer are known with its end, or soon after. */
-const FACTS_MS = 5_000;
-const MAX_MESSAGE = 500;
 
 type Ran = Awaited<ReturnType<RunLine>>;
 
-interface ReplayContext {
+interface ReplayContext extends UnloggedContext {
 	services: AppServices;
-	/** Runs a line of another endpoint. */
-	run(call: LineCall, own: Pick<AppServices, "gatewayLogs">): Promise<Ran>;
 }
 
 /** The answer is a comparison. */
@@ -64,7 +52,7 @@ export async function runReplayLine(call: LineCall, context: ReplayContext): Pro
 	const { request } = before;
 	if (!request.ok)
 		return failed(known, new AiError("invalidRequest", `This log cannot be replayed: ${request.reason}`));
-	const answered = await answerOf({ ...call, ...lineOf(request, model) }, context);
+	const answered = await unloggedAnswer({ ...call, ...lineOf(request, model) }, context);
 	if (!answered.ok) return failed(known, answered.error, answered);
 	try {
 		const comparison = comparisonOf(log, before, answered);
@@ -104,68 +92,6 @@ async function storedAnswer(log: string, call: LineCall, services: AppServices):
 	return { facts: factsOf(row), request: sentAgain(row.path, sent.text), text: answer.text };
 }
 
-function lineOf(
-	{ endpoint, fields }: Extract<SentAgain, { ok: true }>,
-	model: string,
-): Pick<LineCall, "endpoint" | "fields"> {
-	if (endpoint === "gemini") return { endpoint: GEMINI, fields: { model, request: fields } };
-	return { endpoint, fields: { ...fields, model } };
-}
-
-type Answered =
-	| { ok: true; facts: AnswerFacts; text: string }
-	| { ok: false; error: AiError; status: number; failure: AiError | undefined };
-
-/** Runs the request without a log, and reads the answer and its facts. */
-async function answerOf(call: LineCall, { services, run }: ReplayContext): Promise<Answered> {
-	const captured = Promise.withResolvers<LogRow | undefined>();
-	const { response, failure } = await run(call, {
-		gatewayLogs: withoutLog(services.gatewayLogs, captured.resolve),
-	});
-	const { status } = response;
-	const text = await boundedText(response.body, MAX_ANSWER_BYTES).catch(() => undefined);
-	if (text === undefined) {
-		const error = new AiError("upstreamUnavailable", "The answer broke off, or is too large");
-		return { ok: false, error, status: error.status, failure };
-	}
-	if (!response.ok) {
-		// A provider's failure has no error of the gateway.
-		const error = failure ?? new AiError("upstreamUnavailable", messageIn(text, status));
-		return { ok: false, error, status, failure };
-	}
-	void services.wait(FACTS_MS).then(() => captured.resolve(undefined));
-	const row = await captured.promise;
-	const facts = row
-		? factsOf(row)
-		: { provider: "", model: "", status, tokens_in: null, tokens_out: null, cost: null, duration: null };
-	return { ok: true, facts, text };
-}
-
-/** The logs of the gateways, without the one of this request. */
-const withoutLog = (logs: GatewayLogs, record: (row: LogRow) => void): GatewayLogs =>
-	new Proxy(logs, {
-		get(target, name) {
-			if (name === "record") return (_: string, log: { row: LogRow }) => record(log.row);
-			const member: unknown = Reflect.get(target, name, target);
-			return typeof member === "function" ? member.bind(target) : member;
-		},
-	});
-
-/** Of a provider's failure. */
-function messageIn(text: string, status: number): string {
-	let value: unknown;
-	try {
-		value = JSON.parse(text);
-	} catch {
-		return `The model answered with the status ${status}`;
-	}
-	const error = isRecord(value) ? value.error : undefined;
-	const message = isRecord(error) ? error.message : undefined;
-	return typeof message === "string"
-		? message.slice(0, MAX_MESSAGE)
-		: `The model answered with the status ${status}`;
-}
-
 interface Judged {
 	judge: string;
 	question: unknown;
@@ -181,7 +107,7 @@ async function judged(
 ): Promise<JudgeResult> {
 	const fields = judgeRequest(judge, question, { before, after });
 	const id = context.services.uuid();
-	const answered = await answerOf({ ...call, id, endpoint: CHAT, fields }, context);
+	const answered = await unloggedAnswer({ ...call, id, endpoint: CHAT, fields }, context);
 	const nothing = { model: judge, tokens_in: null, tokens_out: null, cost: null };
 	if (!answered.ok) return { ...nothing, error: cut(answered.error.description, MAX_MESSAGE) };
 	const { tokens_in, tokens_out, cost } = answered.facts;

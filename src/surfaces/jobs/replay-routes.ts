@@ -6,14 +6,11 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { MICRO_NEURONS } from "../../accounts/admission.ts";
 import { AiError } from "../../core/errors.ts";
-import { parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { OPENAI_CHAT, onlyFor } from "../../dialects/route-dialect.ts";
-import type { Comparison } from "../../gateways/comparisons/comparison.ts";
-import { timeOfId } from "../../gateways/logs/log-row.ts";
 import { LogFilters } from "../../gateways/logs/query.ts";
 import { requireGateway } from "../../gateways/run/bound-caller.ts";
-import { choosesModel, GATEWAY_ID } from "../../gateways/run/model-in-gateway.ts";
+import { choosesModel } from "../../gateways/run/model-in-gateway.ts";
 import { isProviderModel } from "../../gateways/run/provider-names.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
@@ -23,8 +20,9 @@ import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
 import { logsOf } from "../gateway/log-access.ts";
-import { GATEWAYS, managementFailure, pageFields, pageInfo } from "../gateway/management.ts";
+import { GATEWAYS, managementFailure, pageFields } from "../gateway/management.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
+import { comparisonsOf, requireLogs } from "./comparisons.ts";
 import {
 	cancelBatch,
 	createInlineBatch,
@@ -34,6 +32,7 @@ import {
 	listBatches,
 } from "./manage-batch.ts";
 import { REPLAY_ENDPOINT, type ReplayedLine } from "./replay-line.ts";
+import { unloggedHeaders } from "./unlogged-run.ts";
 
 const MAX_LOGS = 1_000;
 const DEFAULT_LOGS = 100;
@@ -173,14 +172,7 @@ async function create(c: Context, call: AppCall): Promise<Response> {
 		const body: ReplayedLine = { log, model: fields.model, ...(judge !== undefined && { judge }) };
 		return { customId: log, body };
 	});
-	// No answer of the cache, and none for it: the replay compares models.
-	const headers = new Headers({
-		[GATEWAY_ID]: gateway,
-		"cf-aig-skip-cache": "true",
-		"cf-aig-cache-ttl": "0",
-		"cf-aig-collect-log": "true",
-		"cf-aig-collect-log-payload": "false",
-	});
+	const headers = unloggedHeaders(gateway);
 	await createInlineBatch(record, { headers, requests }, call);
 	return envelope(replayJson(record));
 }
@@ -189,13 +181,6 @@ async function create(c: Context, call: AppCall): Promise<Response> {
 async function requireChat(named: string, { caller, services }: AppCall): Promise<void> {
 	if (isProviderModel(named) || choosesModel(named)) return;
 	await onlyFor(OPENAI_CHAT)((await resolveModel(named, caller, services)).model);
-}
-
-/** Throws 7002 for an unknown gateway. */
-async function requireLogs(c: Context, { caller, services }: AppCall) {
-	const logs = await logsOf({ caller, gateway: pathParameter(c, "gateway") }, services);
-	if (!logs) throw new AiError("notFound", "Gateway not found");
-	return logs;
 }
 
 /** Also of a gateway that was deleted: its replays can be deleted, too. */
@@ -218,20 +203,8 @@ async function find(c: Context, call: AppCall): Promise<BatchRecord> {
 
 async function results(c: Context, call: AppCall): Promise<Response> {
 	const query = parseFields(ResultsQuery(), c.req.query(), "query");
-	const { page, per_page } = query;
-	const record = await find(c, call);
-	const logs = await requireLogs(c, call);
-	const { texts, total } = await logs.comparisons({
-		source: record.id,
-		offset: (page - 1) * per_page,
-		limit: per_page,
-	});
-	return envelope(texts.map(comparisonJson), { result_info: pageInfo(query, texts.length, total) });
-}
-
-function comparisonJson(text: string): object {
-	const comparison = parseJson(text) as Comparison;
-	return { created_at: new Date(timeOfId(comparison.log)).toISOString(), ...comparison };
+	const { id } = await find(c, call);
+	return comparisonsOf(id, query, await requireLogs(c, call));
 }
 
 async function remove(c: Context, call: AppCall): Promise<Response> {

@@ -17,7 +17,15 @@ const PEER_URL = "http://peer/";
 
 type Reporting = Pick<
 	AppServices,
-	"counts" | "failureCounts" | "gatewayCounters" | "health" | "now" | "pools" | "requestTimes" | "routing"
+	| "counts"
+	| "failureCounts"
+	| "gatewayCounters"
+	| "health"
+	| "now"
+	| "pools"
+	| "requestTimes"
+	| "routing"
+	| "shadows"
 >;
 
 /** @param services those of the current configuration. */
@@ -40,7 +48,8 @@ export const peerOf = (worker: string, socket: Pick<Fetcher, "fetch">): Peer => 
 
 /** Pools outlive a reload of the configuration. Those of removed backends are left out. */
 function ownReport(services: Reporting): WorkerReport {
-	const { counts, failureCounts, gatewayCounters, health, now, pools, requestTimes, routing } = services;
+	const { counts, failureCounts, gatewayCounters, health, now, pools, requestTimes, routing, shadows } =
+		services;
 	const backends = new Set(routing.list().flatMap(({ targets }) => targets.map(({ backend }) => backend)));
 	return {
 		engines: health.engines?.() ?? [],
@@ -49,6 +58,7 @@ function ownReport(services: Reporting): WorkerReport {
 			...requestTimes.metrics(),
 			...failureCounts.metrics(),
 			...gatewayCounters.metrics(),
+			...shadows.metrics(),
 			...countMetrics(counts()),
 		],
 	};

@@ -75,8 +75,11 @@ async function explainRequest(c: Context, call: AppCall, inputs: RunInputs): Pro
 		...call.caller,
 		credential: { ...call.caller.credential, gateway: named ?? null },
 	};
-	const explainInputs = (explained: RunInputs) =>
-		explain({ ...requestOf(c, call, explained), caller }, services);
+	const explainInputs = async (explained: RunInputs) => {
+		const explanation = await explain({ ...requestOf(c, call, explained), caller }, services);
+		const shadow = explainShadow(explanation.model, services);
+		return { ...explanation, ...(shadow && { shadow }) };
+	};
 	const explainModel = (model: string) => {
 		const fields = isRecord(inputs.inputs.fields) ? { ...inputs.inputs.fields, model } : inputs.inputs.fields;
 		const dialect = inputs.dialect ?? onlyFor(OPENAI_CHAT);
@@ -97,4 +100,13 @@ async function explainRequest(c: Context, call: AppCall, inputs: RunInputs): Pro
 	}
 	const facts = { metadata: options.metadata ?? {}, body, headers: {} };
 	return envelope(await explainDynamic({ caller, gateway, name, facts, explain: explainModel }, services));
+}
+
+/** The shadow of the model's route. */
+function explainShadow(model: string, { shadowRoutes }: AppCall["services"]): object | undefined {
+	const found = shadowRoutes.find(model);
+	const [target] = found?.routed.targets ?? [];
+	return (
+		found && target && { name: found.name, backend: target.backend, model: target.model, share: found.share }
+	);
 }

@@ -110,7 +110,7 @@ const distinct = (routes: readonly AppRoute[]): AppRoute[] => [
 /** The body of a search always names a gateway. */
 const NAMELESS = RUNNING.filter(({ path }) => !path.endsWith("/websearch"));
 /** They run in a gateway, and do not change it. */
-const REPLAYS = ROUTES.filter(({ path }) => /\/gateways\/:gateway\/replay(?:\/|$)/.test(path));
+const REPLAYS = ROUTES.filter(({ path }) => /\/gateways\/:gateway\/(?:replay|shadows)(?:\/|$)/.test(path));
 const CHANGING = ROUTES.filter(
 	(route) =>
 		route.path.includes("/ai-gateway/") &&
@@ -185,7 +185,7 @@ describe("a token that must use the gateway prod", () => {
 		expect(await services.gateways.find(account, "prod")).toMatchObject({ id: "prod", collect_logs: true });
 	});
 
-	it.each(named(REPLAYS))("has the replays of this gateway alone by %s", async (_, route) => {
+	it.each(named(REPLAYS))("has the replays and shadows of this gateway alone by %s", async (_, route) => {
 		const text = await token(["Workers AI Write"]);
 		expect((await call(route, text, { gateway: "prod" })).status).not.toBe(403);
 		const elsewhere = await call(route, text, { gateway: "other" });

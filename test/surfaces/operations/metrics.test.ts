@@ -595,6 +595,7 @@ describe("metrics of pools", () => {
 			requestTimes: new RequestTimes(),
 			failureCounts: failures,
 			gatewayCounters: new GatewayCounters(),
+			shadows: { metrics: () => [] } as never,
 			workers: {
 				worker: "1",
 				peers: [

@@ -178,6 +178,7 @@ const FRESH: Readonly<Record<string, (operationId: string) => Promise<Record<str
 		const { result } = await response.json<{ result: Created }>();
 		return { replay: operationId.startsWith("delete") ? "absent" : result.id };
 	},
+	shadow: async () => ({ shadow: "candidate" }),
 	conversation: async () => {
 		const items = [{ type: "message", role: "user", content: "Hello" }];
 		const { id } = await created("/v1/conversations", { items, metadata: { topic: "demo" } });

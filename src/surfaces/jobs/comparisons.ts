@@ -1,0 +1,37 @@
+/** Pages of comparisons, for replays and shadows. */
+import type { Context } from "hono";
+import { AiError } from "../../core/errors.ts";
+import { parseJson } from "../../core/json.ts";
+import type { LogCalls } from "../../gateways/client/gateway-logs.ts";
+import type { Comparison } from "../../gateways/comparisons/records.ts";
+import { timeOfId } from "../../gateways/logs/log-row.ts";
+import { envelope } from "../../http/envelope.ts";
+import { pathParameter } from "../../http/route.ts";
+import { logsOf } from "../gateway/log-access.ts";
+import { pageInfo } from "../gateway/management.ts";
+import type { AppCall } from "../route.ts";
+
+type Logs = Omit<LogCalls, "append">;
+
+/** The logs of the gateway in the address. Throws 7002 for an unknown gateway. */
+export async function requireLogs(c: Context, { caller, services }: AppCall): Promise<Logs> {
+	const logs = await logsOf({ caller, gateway: pathParameter(c, "gateway") }, services);
+	if (!logs) throw new AiError("notFound", "Gateway not found");
+	return logs;
+}
+
+/** A page of the comparisons of a source. */
+export async function comparisonsOf(
+	source: string,
+	query: Parameters<typeof pageInfo>[0],
+	logs: Pick<Logs, "comparisons">,
+): Promise<Response> {
+	const { page, per_page } = query;
+	const { texts, total } = await logs.comparisons({ source, offset: (page - 1) * per_page, limit: per_page });
+	return envelope(texts.map(comparisonJson), { result_info: pageInfo(query, texts.length, total) });
+}
+
+function comparisonJson(text: string): object {
+	const comparison = parseJson(text) as Comparison;
+	return { created_at: new Date(timeOfId(comparison.log)).toISOString(), ...comparison };
+}
