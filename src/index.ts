@@ -109,6 +109,10 @@ export class VectorIndex extends VectorIndexObject {
 }
 
 export class VectorRegistry extends VectorRegistryObject {
+	protected override isOnlyProcess(): boolean {
+		return persistent.isOnlyProcess;
+	}
+
 	protected override drop(record: VectorIndexRecord): Promise<void> {
 		return current.services.vectorIndexes.drop(record);
 	}

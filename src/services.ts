@@ -90,11 +90,21 @@ type Persistent = Omit<AppServices, keyof Configured> & {
 	retrievalObjects: RetrievalObjects;
 	jobStores: DurableObjectNamespace<JobStoreObject>;
 	storageBindings: StorageBindings;
+	/** The gateway has one process. On Cloudflare, objects and requests are in many. */
+	isOnlyProcess: boolean;
 };
 
 export const servicesOf = (
 	config: Config,
-	{ guardCounts: _, jobStores, responseStores, retrievalObjects, storageBindings, ...persistent }: Persistent,
+	{
+		guardCounts: _,
+		isOnlyProcess: __,
+		jobStores,
+		responseStores,
+		retrievalObjects,
+		storageBindings,
+		...persistent
+	}: Persistent,
 ): AppServices & { background: Background } => {
 	const storage = createStorage(storageBindings, config.storage);
 	const jobs = new Jobs({ object: (account) => jobCalls(jobStores, account), bounds: config.jobs.bounds });
@@ -261,6 +271,7 @@ export function createPersistent(
 		responseStores: RESPONSE_STORE,
 		retrievalObjects: retrievalObjects(bindings),
 		jobStores: JOB_STORE,
+		isOnlyProcess: config.openFiles !== undefined && !workers,
 		openObjects,
 		counts() {
 			streamRuns.releaseExpired();

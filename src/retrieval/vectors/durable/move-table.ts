@@ -3,6 +3,7 @@
  * store, and reported when it has ended. Both mark its ids as changed, and the move copies what is changed until nothing is. So a vector that
  * was copied before a mutation is copied again.
  */
+import { addColumns } from "../../../core/sql-columns.ts";
 import type { VectorIndexRecord } from "../records.ts";
 
 /** A row dies when a later move of the index begins, or with the index. `json`: {@link IndexMove}. */
@@ -17,15 +18,21 @@ const CHANGED = `CREATE TABLE IF NOT EXISTS changed_ids (
 	change INTEGER NOT NULL,
 	PRIMARY KEY (name, id)
 ) WITHOUT ROWID`;
-/** Mutations that have begun during a move. A row dies when its mutation ends, or at `until`, when it cannot go on any more. */
+/**
+ * Mutations that have begun during a move. A row dies when its mutation ends, or at `until`, when it cannot go on any more. `process`: the life of
+ * the registry's process in which it has begun.
+ */
 const RUNNING = `CREATE TABLE IF NOT EXISTS running_mutations (
 	number INTEGER PRIMARY KEY AUTOINCREMENT,
 	name TEXT NOT NULL,
 	ids TEXT NOT NULL,
 	until INTEGER NOT NULL
 )`;
+const RUNNING_COLUMNS = { process: "TEXT" };
 /** More than any call of a store may take. */
 const MUTATION_MS = 3 * 60_000;
+/** What a store has received from a process that was killed, it completes in this time. */
+const RECEIVED_MS = 3_000;
 
 /**
  * `starting`: the new index is created. `switching`: mutations wait for the last copies. `finishing`: they wait until these are visible. The last
@@ -70,6 +77,16 @@ export class MoveTable {
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
 		sql.exec(`${MOVES}; ${CHANGED}; ${RUNNING}`);
+		addColumns(sql, "running_mutations", RUNNING_COLUMNS);
+	}
+
+	/** Mutations run only in the process of the registry, so those of its earlier lives have ended. */
+	endOthers(process: string, now: number): void {
+		this.#sql.exec(
+			"UPDATE running_mutations SET until = min(until, ?) WHERE process IS NOT ?",
+			now + RECEIVED_MS,
+			process,
+		);
 	}
 
 	get(name: string): IndexMove | undefined {
@@ -107,14 +124,15 @@ export class MoveTable {
 	}
 
 	/** Announces a mutation. Returns its number. */
-	begin(name: string, ids: readonly string[], now: number): number {
+	begin(name: string, ids: readonly string[], { now, process }: { now: number; process: string }): number {
 		const json = JSON.stringify(ids);
 		const { number } = this.#sql
 			.exec<{ number: number }>(
-				"INSERT INTO running_mutations (name, ids, until) VALUES (?, ?, ?) RETURNING number",
+				"INSERT INTO running_mutations (name, ids, until, process) VALUES (?, ?, ?, ?) RETURNING number",
 				name,
 				json,
 				now + MUTATION_MS,
+				process,
 			)
 			.one();
 		this.#mark(name, json);

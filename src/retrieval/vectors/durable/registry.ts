@@ -1,5 +1,6 @@
 /** The `VectorRegistry` object: the vector indexes of one account, the bytes of each, and their moves to other stores. */
 import { DurableObject } from "cloudflare:workers";
+import { processId } from "../../../core/process-id.ts";
 import type { Queue } from "../../../storage/queue/work.ts";
 import { moveItem } from "../move-item.ts";
 import type { VectorIndexRecord } from "../records.ts";
@@ -74,7 +75,11 @@ export abstract class VectorRegistryObject extends DurableObject {
 		this.#sql.exec(`${INDEXES}; ${DELETED}`);
 		this.#moves = new MoveTable(this.#sql);
 		this.#days = new DayTable(this.#sql);
+		if (this.isOnlyProcess()) this.#moves.endOthers(processId(), Date.now());
 	}
+
+	/** Whether all requests of the gateway run in the process of this object. */
+	protected abstract isOnlyProcess(): boolean;
 
 	protected abstract queue(): Pick<Queue, "enqueue">;
 
@@ -137,7 +142,10 @@ export abstract class VectorRegistryObject extends DurableObject {
 			if (this.usage().bytes + bytes > maxBytes) return { outcome: "full" };
 			this.#sql.exec("UPDATE indexes SET bytes = bytes + ? WHERE name = ?", bytes, name);
 		}
-		return { outcome: "write", ...(move && { number: this.#moves.begin(name, ids, now) }) };
+		return {
+			outcome: "write",
+			...(move && { number: this.#moves.begin(name, ids, { now, process: processId() }) }),
+		};
 	}
 
 	/** The mutation has ended, or has failed. */
