@@ -112,6 +112,8 @@ const FAULTS: readonly Fault[] = [
 	"after failover",
 ];
 
+const STREAMED: readonly Fault[] = ["altered", "after failover"];
+
 type Gateway = ReturnType<typeof createApp>;
 
 /** Gateways of a provider that have the same state: each reads its routes once, and all tests use those that hold no failure. */
@@ -194,9 +196,11 @@ async function secondTurn(
 
 describe.each(Object.entries(PROVIDERS))("by %s", (name, provider) => {
 	const world = failingWorld(provider);
-	const cases = Object.entries(CALLERS).flatMap(([caller, options]) =>
-		FAULTS.flatMap((fault) => [false, true].map((stream) => ({ caller, fault, stream, ...options }))),
-	);
+	// Why a seal cannot be opened does not matter to a stream: `test/backends/seals.test.ts` has the reasons.
+	const cases = Object.entries(CALLERS).flatMap(([caller, options]) => [
+		...FAULTS.map((fault) => ({ caller, fault, stream: false, ...options })),
+		...STREAMED.map((fault) => ({ caller, fault, stream: true, ...options })),
+	]);
 
 	it.each(cases)("a seal $fault sent by $caller is dropped, stream: $stream", async (options) => {
 		const { caller, fault, stream, make, model } = options;
@@ -231,7 +235,7 @@ describe.each(Object.entries(PROVIDERS))("an answer that breaks off at %s", (_, 
 	const { host, models, secret } = provider;
 	const callers = Object.entries(CALLERS).filter(([name]) => !/native|without/.test(name));
 
-	it.each(callers)("has the seals of the engine that ends it: %s", async (_name, { make, model }) => {
+	it.each(callers)("has the seals of the engine that ends it: %s", async (name, { make, model }) => {
 		const answer = hostFetch(host, SCRIPT);
 		let events = 1;
 		let isWhole = false;
@@ -245,7 +249,9 @@ describe.each(Object.entries(PROVIDERS))("an answer that breaks off at %s", (_, 
 			object,
 			object,
 		];
-		for (; ; events++) {
+		// Where a stream breaks matters to the provider's reader, which one caller shows after each event.
+		const step = () => (name === "chat completions" ? 1 : events);
+		for (; ; events += step()) {
 			bodies.length = 0;
 			const caller = make(model, true);
 			const first = await (await post(create([one, two]), caller)).text();
