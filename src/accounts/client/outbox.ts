@@ -6,6 +6,10 @@
  * With frequent admissions no settlement waits so long, and there are no other calls.
  * A settlement stays in the outbox until the object has confirmed it. If a call is lost, another flush sends its settlements
  * again. A second delivery is harmless: the first counts.
+ *
+ * The journal has the settlements of requests that a lease admitted, in numbered batches. The outbox has the others: those of requests
+ * that the object itself admitted, and all of `LEDGER` `exact`, where there is no journal. A chat with a lease enters none of its
+ * functions (`npm run trace`).
  */
 
 import { FAILURES } from "../../core/errors.ts";

@@ -2,6 +2,9 @@
  * Runs one model of the catalogue in a gateway: `env.AI.run(model, inputs, {gateway})`, and the REST routes with
  * `cf-aig-gateway-id`. A model of a provider that names no gateway runs in the gateway `default`, a model of Workers AI or
  * of the operator without one.
+ *
+ * What differs among the surfaces is in `ModelCall`, as functions and not as data: the body is read in the gateway, so that a request
+ * that cannot be read has a log too. A chat without a gateway enters 7 functions of this file, of 830 (`npm run trace`).
  */
 import { GatewayRequired } from "../../accounts/bound-gateway.ts";
 import { type AiError, toAiError } from "../../core/errors.ts";
