@@ -3,6 +3,7 @@
  * Text Embeddings Inference (https://huggingface.github.io/text-embeddings-inference) may leave it out if one model has the task.
  */
 import { timingSafeEqual } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Context, Hono } from "hono";
 import { EngineFailure } from "./failure.ts";
 import { bytesOf, choiceOf, flagOf, numberOf, readBody, textOf, textsOf } from "./fields.ts";
@@ -32,7 +33,7 @@ const MAX_SPOKEN_CHARACTERS = 10_000;
 const SAMPLE_RATES = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000] as const;
 const POOLINGS = ["mean", "cls"] as const;
 
-const rounded = (vector: Float32Array | undefined): number[] => Array.from(vector ?? []);
+const numbersOf = (vector: Float32Array | undefined): number[] => Array.from(vector ?? []);
 const base64 = (vector: Float32Array | undefined): string =>
 	Buffer.from(Float32Array.from(vector ?? []).buffer).toString("base64");
 const sumOf = (results: readonly Result[], field: "inputTokens" | "outputTokens"): number =>
@@ -78,7 +79,7 @@ const FORMS: Readonly<Record<string, Form>> = {
 			...{ object: "list", model, usage: usageOf(results) },
 			data: results.map(({ vector }, index) => ({
 				...{ object: "embedding", index },
-				embedding: body.encoding_format === "base64" ? base64(vector) : rounded(vector),
+				embedding: body.encoding_format === "base64" ? base64(vector) : numbersOf(vector),
 			})),
 		}),
 	},
@@ -92,7 +93,7 @@ const FORMS: Readonly<Record<string, Form>> = {
 					normalize: flagOf(body, "normalize") ?? true,
 				},
 			})),
-		answer: (results) => results.map(({ vector }) => rounded(vector)),
+		answer: (results) => results.map(({ vector }) => numbersOf(vector)),
 	},
 	"/v1/rerank": {
 		task: "reranking",
@@ -178,8 +179,13 @@ const FORMS: Readonly<Record<string, Form>> = {
 	"/v1/audio/translations": transcription(true),
 };
 
-export function createApp({ pool, metrics, key }: AppOptions): Hono {
-	const app = new Hono();
+/** Of the server of Node. */
+interface Served {
+	Bindings: { incoming: IncomingMessage; outgoing: ServerResponse };
+}
+
+export function createApp({ pool, metrics, key }: AppOptions): Hono<Served> {
+	const app = new Hono<Served>();
 	app.onError((error, c) => {
 		const failure =
 			error instanceof EngineFailure ? error : new EngineFailure("weights_unreadable", "The engine failed");
@@ -206,15 +212,15 @@ export function createApp({ pool, metrics, key }: AppOptions): Hono {
 	);
 	app.get("/models", (c) => c.json({ data: pool.status() }));
 	app.put("/models", async (c) => {
-		pool.setModels(modelsOf(await readBody(c.req.raw)));
+		pool.setModels(modelsOf(await readBody(c.env.incoming, c.req.raw)));
 		return c.json({ data: pool.status() });
 	});
 	app.post("/models/load", async (c) => {
-		await pool.load(textOf(await readBody(c.req.raw), "model"));
+		await pool.load(textOf(await readBody(c.env.incoming, c.req.raw), "model"));
 		return c.json({ success: true });
 	});
 	app.post("/models/unload", async (c) => {
-		pool.unload(textOf(await readBody(c.req.raw), "model"));
+		pool.unload(textOf(await readBody(c.env.incoming, c.req.raw), "model"));
 		return c.json({ success: true });
 	});
 	for (const [path, form] of Object.entries(FORMS)) app.post(path, (c) => answerForm(c, form, pool));
@@ -224,12 +230,27 @@ export function createApp({ pool, metrics, key }: AppOptions): Hono {
 	return app;
 }
 
-async function answerForm(c: Context, { task, items, answer }: Form, pool: ModelPool): Promise<Response> {
-	const body = await readBody(c.req.raw);
+async function answerForm(
+	c: Context<Served>,
+	{ task, items, answer }: Form,
+	pool: ModelPool,
+): Promise<Response> {
+	const body = await readBody(c.env.incoming, c.req.raw);
 	const name = textOf(body, "model", { required: false });
-	const { model, results } = await pool.run(name, task, await items(body), c.req.raw.signal);
+	const { model, results } = await pool.run(name, task, await items(body), leavingOf(c));
 	const answered = answer(results, body, model);
 	return answered instanceof Response ? answered : c.json(answered as object);
+}
+
+/** Aborted when the caller leaves before the end of the answer. */
+function leavingOf({ env: { outgoing } }: Context<Served>): AbortSignal {
+	const leaving = new AbortController();
+	const leave = (): void => {
+		if (!outgoing.writableFinished) leaving.abort();
+	};
+	if (outgoing.destroyed) leave();
+	else outgoing.once("close", leave);
+	return leaving.signal;
 }
 
 /** The body is that of the process that has started this one. */

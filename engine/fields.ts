@@ -1,4 +1,5 @@
 /** Reads the fields of requests. Each refusal names the field. */
+import type { IncomingMessage } from "node:http";
 import { EngineFailure } from "./failure.ts";
 
 /** Of a request: a recording of an hour in WAV has 115 MB. */
@@ -7,28 +8,40 @@ const MAX_TEXTS = 2_048;
 
 type Body = Record<string, unknown>;
 
+const tooLarge = (): EngineFailure => refuse(`The body is larger than ${MAX_BODY_BYTES} bytes`);
 const refuse = (message: string): EngineFailure => new EngineFailure("invalid_input", message);
 
-export async function readBody(request: Request): Promise<Body> {
-	const type = request.headers.get("content-type") ?? "";
-	if (Number(request.headers.get("content-length")) > MAX_BODY_BYTES)
-		throw refuse(`The body is larger than ${MAX_BODY_BYTES} bytes`);
-	if (type.startsWith("multipart/form-data")) {
+/** JSON is read of Node's own request, because a `Request` with a body costs as much CPU as the rest of a small answer. */
+export async function readBody(incoming: IncomingMessage, request: Request): Promise<Body> {
+	if (Number(incoming.headers["content-length"]) > MAX_BODY_BYTES) throw tooLarge();
+	if (incoming.headers["content-type"]?.startsWith("multipart/form-data")) {
 		try {
 			return Object.fromEntries(await request.formData());
 		} catch {
 			throw refuse("The form cannot be read");
 		}
 	}
+	const text = await textIn(incoming);
 	let body: unknown;
 	try {
-		body = await request.json();
+		body = JSON.parse(text);
 	} catch {
 		throw refuse("The body is no JSON");
 	}
 	if (typeof body !== "object" || body === null || Array.isArray(body))
 		throw refuse("The body must be a JSON object");
 	return body as Body;
+}
+
+async function textIn(incoming: IncomingMessage): Promise<string> {
+	const pieces: Buffer[] = [];
+	let size = 0;
+	for await (const piece of incoming) {
+		size += piece.length;
+		if (size > MAX_BODY_BYTES) throw tooLarge();
+		pieces.push(piece);
+	}
+	return Buffer.concat(pieces).toString();
 }
 
 export function textOf(body: Body, name: string): string;

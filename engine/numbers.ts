@@ -8,24 +8,30 @@ export function rowOf(
 	column: number,
 ): Float32Array {
 	const start = (row * columns + column) * width;
-	return Float32Array.from({ length: width }, (_, at) => Number(data[start + at]));
+	const vector = new Float32Array(width);
+	for (let at = 0; at < width; at++) vector[at] = Number(data[start + at]);
+	return vector;
 }
 
-export function meanOf(hidden: Tensor, mask: Tensor | undefined, row: number): Float32Array {
-	const [, columns = 0, width = 0] = hidden.dims;
+/** Tensors are proxies, so a field is read once. */
+export function meanOf({ data, dims }: Tensor, mask: Tensor | undefined, row: number): Float32Array {
+	const [, columns = 0, width = 0] = dims;
+	const isText = mask?.data;
 	const sum = new Float64Array(width);
 	let count = 0;
 	for (let column = 0; column < columns; column++) {
-		if (Number(mask?.data[row * columns + column] ?? 1) === 0) continue;
+		if (Number(isText?.[row * columns + column] ?? 1) === 0) continue;
 		count += 1;
 		const start = (row * columns + column) * width;
-		for (let at = 0; at < width; at++) sum[at] = (sum[at] ?? 0) + Number(hidden.data[start + at]);
+		for (let at = 0; at < width; at++) sum[at] = (sum[at] ?? 0) + Number(data[start + at]);
 	}
 	return Float32Array.from(sum, (value) => value / Math.max(1, count));
 }
 
 export function toUnitLength(vector: Float32Array): Float32Array {
-	const length = Math.hypot(...vector) || 1;
+	let squares = 0;
+	for (const value of vector) squares += value * value;
+	const length = Math.sqrt(squares) || 1;
 	return vector.map((value) => value / length);
 }
 

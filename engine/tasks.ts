@@ -75,9 +75,10 @@ const textsOf = (items: readonly Item[]): string[] => items.map(({ text = "" }) 
 /** Tokens of each row, without padding. */
 function tokenCounts({ attention_mask: mask, input_ids: ids }: Tensors): number[] {
 	const [rows = 0, columns = 0] = ids?.dims ?? [];
+	const isText = mask?.data;
 	return Array.from({ length: rows }, (_, row) => {
 		let count = 0;
-		for (let column = 0; column < columns; column++) count += Number(mask?.data[row * columns + column] ?? 1);
+		for (let column = 0; column < columns; column++) count += Number(isText?.[row * columns + column] ?? 1);
 		return count;
 	});
 }
