@@ -42,6 +42,8 @@ export interface ModelStatus {
 export class ModelPool {
 	readonly #limits: PoolLimits;
 	readonly #metrics: Metrics;
+	/** Called with the name of a model and its new state. */
+	readonly #changed: (name: string, state: string) => void;
 	#slots = new Map<string, Slot>();
 	/** Loads one after the other, because each one depends on the memory that the others use. */
 	#loading: Promise<unknown> = Promise.resolve();
@@ -49,9 +51,10 @@ export class ModelPool {
 	#waitingForMemory: (() => void)[] = [];
 	#uses = 0;
 
-	constructor(limits: PoolLimits, metrics: Metrics) {
+	constructor(limits: PoolLimits, metrics: Metrics, changed: (name: string, state: string) => void) {
 		this.#limits = limits;
 		this.#metrics = metrics;
+		this.#changed = changed;
 	}
 
 	/** Replaces the models. Loaded ones that stay the same stay loaded. */
@@ -173,15 +176,19 @@ export class ModelPool {
 		await this.#makeRoom(slot);
 		const started = new ModelProcess(slot.model, this.#limits);
 		slot.process = started;
+		const { name } = slot.model;
+		this.#changed(name, "loading");
 		void started.ended.then(() => {
 			if (slot.process === started) slot.process = undefined;
+			this.#changed(name, `unloaded${started.loadedPart < 1 ? ", because it failed" : ""}`);
 			this.#wakeLoads();
 		});
 		try {
 			await started.ready;
 			slot.hasFailed = false;
 			slot.loadedAt = performance.now();
-			this.#metrics.loaded(slot.model.name);
+			this.#metrics.loaded(name);
+			this.#changed(name, "loaded");
 			return started;
 		} catch (error) {
 			slot.hasFailed = true;

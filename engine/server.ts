@@ -20,7 +20,8 @@ delete process.env.GANGLION_ENGINE;
 const KEEP_ALIVE_MS = 600_000;
 
 const metrics = new Metrics();
-const pool = new ModelPool(limits, metrics);
+// The gateway that has started this process writes these lines to its own output.
+const pool = new ModelPool(limits, metrics, (name, state) => console.log(`model: ${name} is ${state}`));
 const server = serve({
 	fetch: createApp({ pool, metrics, key }).fetch,
 	...{ port, hostname: "127.0.0.1" },

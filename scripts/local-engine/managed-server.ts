@@ -41,6 +41,8 @@ interface Options {
 	ended(): void;
 	log(line: string): void;
 }
+	/** Called with each line of its output. */
+	said?(line: string): void;
 
 export class ManagedServer {
 	readonly key = randomBytes(32).toString("base64url");
@@ -192,6 +194,7 @@ export class ManagedServer {
 	}
 
 	#keep(line: string): void {
+		this.#options.said?.(line);
 		this.#lines.push(line);
 		if (this.#lines.length > KEPT_LINES) this.#lines.shift();
 	}

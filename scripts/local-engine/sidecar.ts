@@ -141,6 +141,10 @@ export class Sidecar {
 			started: () => this.#sendModels(server),
 			ended() {},
 		});
+			said(line) {
+				const [, state] = /^model: (.+)$/.exec(line) ?? [];
+				if (state !== undefined) log(state);
+			},
 		return server;
 	}
 

@@ -569,6 +569,7 @@ describe.skipIf(!program)("ganglion dev --engine local with ONNX models", () => 
 		expect(sentiment.headers.get("x-ganglion-weights")).toBe(
 			"Xenova/distilbert-base-uncased-finetuned-sst-2-english@abc123; same",
 		);
+		expect(await session.until(new RegExp(`${SST} is loaded`))).toContain(`${SST} is loading`);
 		const image = redImage();
 		const labels = await run("@cf/microsoft/resnet-50", image);
 		expect(labels.result).toEqual(

@@ -51,7 +51,7 @@ export async function startOnnxEngine({ room = 10, stuckMs = 60_000, turnMs = 10
 	const settings = { port, key: KEY, memory: room * MEGABYTE, stuckMs, turnMs, loadMs: 60_000, threads: 1 };
 	const child: ChildProcess = spawn(process.execPath, [program ?? ""], {
 		env: { ...process.env, GANGLION_ENGINE: JSON.stringify(settings) },
-		stdio: ["ignore", "inherit", "inherit"],
+		stdio: ["ignore", "ignore", "inherit"],
 	});
 	const url = `http://127.0.0.1:${port}`;
 	const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
