@@ -23,8 +23,9 @@ import { LocalProblem, type ProblemCode } from "./problem.ts";
 /** A server that has a model. */
 export interface Address {
 	url: URL;
-	key: string;
 	agent: Agent;
+	/** Later calls of the model may go there from the gateway itself. It has the same key. */
+	isOpen?: boolean;
 }
 
 /** What answers for a model. */
@@ -49,8 +50,10 @@ const STATUS: Readonly<Record<ProblemCode, number>> = {
 const MAX_COMMAND_BYTES = 10_000;
 const COMMANDS = /^\/(pull|cancel|load|unload|remove)$/;
 const PASSED = /^\/model:([^/]+)(\/v1\/[\w/-]+|\/(?:(?:de)?tokenize|predict))$/;
+/** The address that may be called itself (`src/backends/local/shortcut.ts`). */
+const ADDRESS_HEADER = "x-ganglion-engine";
 /** Of one connection, which the other one has by itself. */
-const CONNECTION_HEADERS = ["authorization", "connection", "host", "keep-alive", "transfer-encoding"];
+const CONNECTION_HEADERS = ["connection", "host", "keep-alive", "transfer-encoding"];
 
 export interface Door {
 	url: string;
@@ -86,11 +89,15 @@ export async function openDoor(engine: Engine, key: string): Promise<Door> {
 			engine.prepare(model, path, leaving.signal),
 			readWhole(incoming),
 		]);
-		const reply = await call(addresses, { headers: incoming.headers, body, path, signal: leaving.signal });
+		const passed = { headers: incoming.headers, body, path, signal: leaving.signal };
+		const { reply, address } = await call(addresses, passed);
 		// Its process may have ended meanwhile.
 		const failure =
 			(reply.statusCode ?? 0) < 500 ? undefined : await engine.loadFailure(model).catch(() => undefined);
-		if (!failure) return passReply(reply, answer);
+		if (!failure) {
+			if (address.isOpen) answer.setHeader(ADDRESS_HEADER, address.url.origin);
+			return passReply(reply, answer);
+		}
 		reply.destroy();
 		throw failure;
 	}
@@ -127,11 +134,14 @@ interface Passed {
 }
 
 /** The reply of the first address that answers. */
-async function call(addresses: readonly Address[], passed: Passed): Promise<IncomingMessage> {
+async function call(
+	addresses: readonly Address[],
+	passed: Passed,
+): Promise<{ reply: IncomingMessage; address: Address }> {
 	let failure: unknown;
 	for (const address of addresses)
 		try {
-			return await callOne(address, passed);
+			return { reply: await callOne(address, passed), address };
 		} catch (error) {
 			failure = error;
 			if (passed.signal.aborted) break;
@@ -141,13 +151,10 @@ async function call(addresses: readonly Address[], passed: Passed): Promise<Inco
 	});
 }
 
-function callOne(
-	{ url, key, agent }: Address,
-	{ body, path, signal, ...sent }: Passed,
-): Promise<IncomingMessage> {
+function callOne({ url, agent }: Address, { body, path, signal, ...sent }: Passed): Promise<IncomingMessage> {
 	const headers = { ...sent.headers };
 	for (const name of CONNECTION_HEADERS) delete headers[name];
-	Object.assign(headers, { authorization: `Bearer ${key}`, "content-length": body.length });
+	headers["content-length"] = body.length;
 	const { hostname, port } = url;
 	return new Promise((resolve, reject) => {
 		const outgoing = request({ agent, hostname, port, path, headers, signal, method: "POST" });

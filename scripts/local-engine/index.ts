@@ -56,8 +56,8 @@ export class LocalEngine {
 			log(
 				`${weights.name} is left out: llama-server cannot read a path with a line break, ";" or "#" (${folder})`,
 			);
-		const router = new Router({ server, log, ...settingOf(library.present) });
-		const sidecar = new Sidecar({ env, log });
+		const router = new Router({ server, log, key, ...settingOf(library.present) });
+		const sidecar = new Sidecar({ env, log, key });
 		await sidecar.setModels(library.present);
 		const engines = { library, router, sidecar };
 		const door = await openDoor(engineOf(engines), key);

@@ -1,9 +1,8 @@
 /**
- * Runs a server on a free port of loopback with a random key. It is started again if it ends. It ends with this process, also if this
+ * Runs a server on a free port of loopback. It is started again if it ends. It ends with this process, also if this
  * process is killed.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "../free-port.ts";
@@ -34,18 +33,19 @@ interface Options {
 	name: string;
 	/** A folder that is removed when this process ends. */
 	folder: string;
-	/** Called at each start. The server must know the key. */
-	command(port: number, key: string): ServerCommand;
+	/** Which the server expects. */
+	key: string;
+	/** Called at each start. */
+	command(port: number): ServerCommand;
 	/** The server answers. */
 	started(): unknown;
 	ended(): void;
 	log(line: string): void;
-}
 	/** Called with each line of its output. */
 	said?(line: string): void;
+}
 
 export class ManagedServer {
-	readonly key = randomBytes(32).toString("base64url");
 	readonly #options: Options;
 	#port = 0;
 	#child: ChildProcess | undefined;
@@ -92,7 +92,7 @@ export class ManagedServer {
 	) {
 		return fetch(new URL(path, this.#url), {
 			method: method ?? (body === undefined ? "GET" : "POST"),
-			headers: { authorization: `Bearer ${this.key}`, "content-type": "application/json" },
+			headers: { authorization: `Bearer ${this.#options.key}`, "content-type": "application/json" },
 			...(body !== undefined && { body: JSON.stringify(body) }),
 			signal: signal ?? AbortSignal.timeout(READY_MS),
 		});
@@ -120,7 +120,7 @@ export class ManagedServer {
 		const { name, folder, log, started, ended: onEnd } = this.#options;
 		this.#port = await freePort();
 		if (this.#isStopped) throw stopped();
-		const { command, args, env } = this.#options.command(this.#port, this.key);
+		const { command, args, env } = this.#options.command(this.#port);
 		this.#lines = [];
 		const startedAt = performance.now();
 		const child = spawn(command, args, {

@@ -15,8 +15,8 @@ const SLEEP_AFTER_SECONDS = 1_800;
 /** Its other lines are several for each request, which this process would read. */
 const WARNINGS = "2";
 const UNLIMITED = 0;
-/** An idle connection occupies one of the few threads of a model. */
-const IDLE_CONNECTIONS = 2;
+/** A connection occupies a thread for five seconds after its last answer. */
+const CONNECTIONS = "256";
 
 export interface RouterModelsSetting {
 	/** Models that may be loaded at once. */
@@ -28,6 +28,8 @@ export interface RouterModelsSetting {
 }
 
 interface RouterOptions extends RouterModelsSetting {
+	/** Also of the processes of models. */
+	key: string;
 	server: LlamaServer;
 	log(line: string): void;
 }
@@ -39,7 +41,7 @@ export class Router {
 	readonly #server: ManagedServer;
 	// llama-server closes a connection after an answer of a model without saying so. A request on such a one would be lost.
 	readonly #agent = new Agent({ keepAlive: false });
-	readonly #modelAgent = new Agent({ keepAlive: true, maxFreeSockets: IDLE_CONNECTIONS });
+	readonly #modelAgent = new Agent({ keepAlive: true });
 	/** Models that the present process loads at once. */
 	#most: number = UNLIMITED;
 
@@ -52,7 +54,8 @@ export class Router {
 		});
 		this.#server = new ManagedServer({
 			...{ name: "llama-server", folder: this.#folder, log: options.log },
-			command: (port, key) => this.#command(port, key),
+			key: options.key,
+			command: (port) => this.#command(port),
 			started: () => void this.#models.follow(),
 			ended: () => this.#models.close(),
 		});
@@ -82,11 +85,10 @@ export class Router {
 	 */
 	async addresses(model: string): Promise<Address[]> {
 		const url = await this.#server.ready();
-		const { key } = this.#server;
 		const { port } = this.states.get(model) ?? {};
-		const router = { url, key, agent: this.#agent };
+		const router = { url, agent: this.#agent };
 		if (port === undefined || this.#most !== UNLIMITED) return [router];
-		return [{ url: new URL(`http://127.0.0.1:${port}`), key, agent: this.#modelAgent }, router];
+		return [{ url: new URL(`http://127.0.0.1:${port}`), agent: this.#modelAgent, isOpen: true }, router];
 	}
 
 	/** Takes other models. Loaded ones that it still has stay loaded, unless fewer fit into the memory at once. */
@@ -125,8 +127,8 @@ export class Router {
 		writeFileSync(this.#presetFile, this.#options.preset, { mode: 0o600 });
 	}
 
-	#command(port: number, key: string): ServerCommand {
-		const { server, atOnce, allFit } = this.#options;
+	#command(port: number): ServerCommand {
+		const { server, atOnce, allFit, key } = this.#options;
 		this.#most = allFit ? UNLIMITED : atOnce;
 		this.#writePreset();
 		return {
@@ -136,7 +138,7 @@ export class Router {
 				...["--host", "127.0.0.1", "--port", String(port), "--no-ui", "--offline", "--metrics"],
 				...["--models-preset", this.#presetFile, "--models-max", String(this.#most)],
 				...["--sleep-idle-seconds", String(SLEEP_AFTER_SECONDS), "--log-colors", "off"],
-				...["--log-verbosity", WARNINGS],
+				...["--log-verbosity", WARNINGS, "--threads-http", CONNECTIONS],
 			],
 			env: { LLAMA_API_KEY: key },
 		};

@@ -35,6 +35,7 @@ const List = z.object({
 const Refusal = z.object({ error: z.object({ message: z.string() }) });
 
 interface SidecarOptions {
+	key: string;
 	env: Readonly<Record<string, string | undefined>>;
 	log(line: string): void;
 }
@@ -54,7 +55,7 @@ export class Sidecar {
 	/** Resolves when the server answers. Throws a problem if it cannot be installed. The second one is for a kept connection that has ended. */
 	async addresses(): Promise<Address[]> {
 		const server = await this.#start();
-		const address = { url: await server.ready(), key: server.key, agent: this.#agent };
+		const address = { url: await server.ready(), agent: this.#agent, isOpen: true };
 		return [address, address];
 	}
 
@@ -123,12 +124,12 @@ export class Sidecar {
 	}
 
 	async #install(): Promise<ManagedServer> {
-		const { env, log } = this.#options;
+		const { env, log, key } = this.#options;
 		const program = await installEngine(env, log);
 		if (this.#isStopped) throw new Error("The local engine is stopped");
 		const server: ManagedServer = new ManagedServer({
-			...{ name: "The engine of ONNX models", folder: this.#folder, log },
-			command: (port, key) => ({
+			...{ name: "The engine of ONNX models", folder: this.#folder, log, key },
+			command: (port) => ({
 				command: process.execPath,
 				args: [program],
 				env: {
@@ -140,11 +141,11 @@ export class Sidecar {
 			}),
 			started: () => this.#sendModels(server),
 			ended() {},
-		});
 			said(line) {
 				const [, state] = /^model: (.+)$/.exec(line) ?? [];
 				if (state !== undefined) log(state);
 			},
+		});
 		return server;
 	}
 

@@ -41,6 +41,7 @@ describe("the sources", () => {
 		"surfaces/rest/run.ts": "calls the app of the binding",
 		"surfaces/rpc/entrypoint.ts": "calls the app of the binding",
 		"backends/cog/predictions.ts": "observes the signal of a call out",
+		"backends/local/shortcut.ts": "changes the address of a call out",
 	};
 	/** A call of `fetch` by any name of its owner, a socket, or a websocket that this Worker opens. */
 	const WAYS_OUT =

@@ -17,6 +17,7 @@ import { addressOf } from "./address.ts";
 import { embedTexts } from "./embeddings.ts";
 import { withProblems } from "./problems.ts";
 import { rerank } from "./reranking.ts";
+import { shortcut } from "./shortcut.ts";
 import { classifyImage, classifyText, detectObjects, summarize, translate } from "./tasks.ts";
 
 const onModelRoutes = defineBackend(
@@ -39,4 +40,7 @@ const onModelRoutes = defineBackend(
 );
 
 export const local: Backend = (target, services) =>
-	onModelRoutes({ ...target, url: addressOf(target, target.model) }, services);
+	onModelRoutes(
+		{ ...target, url: addressOf(target, target.model) },
+		{ ...services, fetch: shortcut(services.fetch) },
+	);

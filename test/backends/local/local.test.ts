@@ -78,6 +78,77 @@ describe("a call", () => {
 	});
 });
 
+describe("a call of a model with a process of its own", () => {
+	const HI: ChatInput = { messages: [{ role: "user", content: "Hi" }], stream: false };
+	const OWN = "http://127.0.0.1:20099";
+	const answered = (address?: string) =>
+		json(completion("Hello"), 200, address === undefined ? {} : { "x-ganglion-engine": address });
+	/** Each test has an engine of its own, because addresses are kept. */
+	let port = 21_000;
+	const engine = () => {
+		const url = `http://127.0.0.1:${++port}`;
+		const asks = (respond: Responder) =>
+			ask("text-generation", HI, respond, { target: { url, model: "lab" } });
+		return { path: `${url}/model:lab/v1/chat/completions`, asks };
+	};
+
+	it("goes to the address that the engine has named, with the same key and body", async () => {
+		const { path, asks } = engine();
+		const first = asks(() => answered(OWN));
+		await outputOf(first);
+		const second = asks(() => answered());
+		await outputOf(second);
+		expect([...urls(first), ...urls(second)]).toEqual([path, `${OWN}/v1/chat/completions`]);
+		const [sent] = second.call.requests;
+		expect(sent?.headers.get("authorization")).toBe(first.call.requests[0]?.headers.get("authorization"));
+		expect(sent?.json).toEqual(first.call.requests[0]?.json);
+	});
+
+	it.each([
+		["is absent", () => Promise.reject(new TypeError("Connection refused"))],
+		["is another program", () => json({ error: { message: "Invalid API Key" } }, 401)],
+		["loads the model", () => json({ error: { message: "Loading model" } }, 503)],
+	])("goes to the engine again if the process %s", async (_, fails) => {
+		const { path, asks } = engine();
+		await outputOf(asks(() => answered(OWN)));
+		const second = asks(({ url }) => (url.startsWith(OWN) ? fails() : answered()));
+		expect(await outputOf(second)).toMatchObject({ choices: [{ message: { content: "Hello" } }] });
+		const third = asks(() => answered());
+		await outputOf(third);
+		expect([...urls(second), ...urls(third)]).toEqual([`${OWN}/v1/chat/completions`, path, path]);
+	});
+
+	it("has the failure of the process itself", async () => {
+		const { asks } = engine();
+		await outputOf(asks(() => answered(OWN)));
+		const second = asks(() =>
+			json({ error: { code: 400, message: "top_k must be positive", type: "invalid_request_error" } }, 400),
+		);
+		expect(await failureOf(second.answer)).toMatchObject({ description: "top_k must be positive" });
+		expect(urls(second)).toEqual([`${OWN}/v1/chat/completions`]);
+	});
+
+	it.each(["http://169.254.169.254:80", "http://127.0.0.1:1/path", "https://example.com", "127.0.0.1:20099"])(
+		"does not go to %s",
+		async (address) => {
+			const { path, asks } = engine();
+			await outputOf(asks(() => answered(address)));
+			const second = asks(() => answered());
+			await outputOf(second);
+			expect(urls(second)).toEqual([path]);
+		},
+	);
+
+	it("does not go elsewhere for an engine on another machine", async () => {
+		const respond = () => answered(OWN);
+		const target = { url: "http://engine.test", model: "lab" };
+		await outputOf(ask("text-generation", HI, respond, { target }));
+		const second = ask("text-generation", HI, respond, { target });
+		await outputOf(second);
+		expect(urls(second)).toEqual(["http://engine.test/model:lab/v1/chat/completions"]);
+	});
+});
+
 describe("embeddings", () => {
 	const askFor = (input: object, respond: Responder, id = BGE) =>
 		ask("text-embeddings", { texts: ["a b c"], ...input }, respond, { model: model(id) });

@@ -18,6 +18,7 @@ const OPTIONS = [
 	"--sleep-idle-seconds",
 	"--log-colors",
 	"--log-verbosity",
+	"--threads-http",
 ];
 const KEYS = [
 	...["model", "mmproj", "ctx-size", "batch-size", "ubatch-size"],
