@@ -7,6 +7,7 @@
  * Statuses 520 to 530 are Cloudflare's: a Worker's fetch returns them instead of failing.
  */
 import { AiError, type AiErrorOptions, type FailureKey } from "../../core/errors.ts";
+import { retryAfterSeconds } from "../../outbound/retry-after.ts";
 import type { BackendServices, CallContext, Target } from "../backend.ts";
 import { overflowIn } from "./context-overflow.ts";
 import { errorBodyOf, readError } from "./error-body.ts";
@@ -69,7 +70,7 @@ export function failureOfStatus(call: Call, { status, headers, text, streams }: 
 	if (status === LOOP_DETECTED) return loopFailure(call);
 	const body = errorBodyOf(text);
 	const sent = readError(body);
-	const retryAfter = retryAfterSeconds(headers, call.services.now()) ?? roundedUp(sent.retryAfter);
+	const retryAfter = roundedUp(retryAfterSeconds(headers, call.services.now()) ?? sent.retryAfter);
 	const failure = call.refusal?.({ status, body, retryAfter }) ?? failureOf(call, status, sent, retryAfter);
 	if (failure.key !== "timeout" || streams) return failure;
 	// A proxy's limit for a complete answer. The caller decides how long an answer is (see `startDeadline`).
@@ -221,27 +222,11 @@ export const callerMessage = (target: Target, text: string): string => shorten(w
 const shorten = (text: string): string =>
 	text.length <= MAX_MESSAGE_CHARS ? text : `${text.slice(0, MAX_MESSAGE_CHARS)}…`;
 
-const NUMBER = /^\d+(\.\d+)?$/;
 /** The longest wait that is sent to the caller. */
 const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
 
-function retryAfterSeconds(headers: Headers, now: number): number | undefined {
-	return roundedUp(waitSeconds(headers, now));
-}
-
 const roundedUp = (seconds: number | undefined): number | undefined =>
 	seconds === undefined ? undefined : Math.min(Math.ceil(seconds), MAX_RETRY_AFTER_SECONDS);
-
-/** `retry-after-ms` (Azure, OpenAI), or `Retry-After` in seconds or as a date. */
-function waitSeconds(headers: Headers, now: number): number | undefined {
-	const ms = headers.get("retry-after-ms")?.trim();
-	if (ms && NUMBER.test(ms)) return Number(ms) / 1000;
-	const header = headers.get("retry-after")?.trim() ?? "";
-	if (NUMBER.test(header)) return Number(header);
-	// `Date.parse` takes "-5" for a date.
-	const date = header.endsWith(" GMT") ? Date.parse(header) : Number.NaN;
-	return Number.isNaN(date) ? undefined : Math.max(0, (date - now) / 1000);
-}
 
 /** Header values shorter than this are switches and versions, not credentials. */
 const MIN_HEADER_SECRET_CHARS = 8;

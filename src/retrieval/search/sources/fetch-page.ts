@@ -2,6 +2,7 @@
 import { boundedBytes, unread } from "../../../outbound/bounded-text.ts";
 import { callOut } from "../../../outbound/call-out.ts";
 import { PAGE_CALL } from "../../../outbound/limits.ts";
+import { retryAfterSeconds } from "../../../outbound/retry-after.ts";
 
 /** Site owners find it in their logs, and address it in robots.txt. */
 export const USER_AGENT = "GanglionSearch";
@@ -67,7 +68,7 @@ export async function fetchPage(
 		if (GONE.has(status)) return { kind: "gone" };
 		const reason = `the server answered with ${status}`;
 		if (status < 500 && !BUSY.has(status)) return { kind: "refused", reason };
-		return { kind: "refused", reason, retryAfterMs: retryAfter(response.headers.get("retry-after"), now()) };
+		return { kind: "refused", reason, retryAfterMs: retryAfterMs(response.headers, now()) };
 	} catch {
 		signal.throwIfAborted();
 		const reason = limited.aborted
@@ -89,8 +90,7 @@ async function pageOf(response: Response, maxBytes: number): Promise<PageAnswer>
 	};
 }
 
-function retryAfter(header: string | null, now: number): number {
-	const seconds = Number(header ?? Number.NaN);
-	const milliseconds = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(header ?? "") - now;
-	return Number.isFinite(milliseconds) ? Math.min(Math.max(milliseconds, RETRY_MS), MAX_RETRY_MS) : RETRY_MS;
+function retryAfterMs(headers: Headers, now: number): number {
+	const milliseconds = (retryAfterSeconds(headers, now) ?? 0) * 1_000;
+	return Math.min(Math.max(milliseconds, RETRY_MS), MAX_RETRY_MS);
 }
