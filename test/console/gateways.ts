@@ -2,9 +2,9 @@
  * Global setup of the browser tests: the console in both runtimes, with an engine that streams until it is released.
  * `ganglion serve` requires tokens and has two accounts; `npm run dev` is open.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { chromium } from "playwright-core";
 import type { TestProject } from "vitest/node";
 import { buildConsole } from "../../scripts/console.ts";
@@ -84,7 +84,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 	const variables = Object.entries(settings).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
 	const dev = runScript("scripts/dev.ts", [
 		...["--port", String(devPort), "--inspector-port", String(await freePort())],
-		...["--no-local-engines", "--persist-to", join(state, "dev")],
+		...["--config", configWithoutBuild(state), "--no-local-engines", "--persist-to", join(state, "dev")],
 		...variables,
 	]);
 	await Promise.all([serve, dev].map(ready));
@@ -104,6 +104,18 @@ export default async function setup(project: TestProject): Promise<() => Promise
 		await engine.stop();
 		rmSync(state, { recursive: true, force: true, maxRetries: 5 });
 	};
+}
+
+/** The project's configuration, without the build of a deployment: the setups before have built what the gateway serves. */
+function configWithoutBuild(folder: string): string {
+	const path = join(folder, "wrangler.jsonc");
+	const text = readFileSync("wrangler.jsonc", "utf8");
+	const changed = text
+		.replace(/^\t"build": .*\n/m, "")
+		.replace('"dist/deploy/index.js"', JSON.stringify(resolve("dist/worker/index.js")))
+		.replace('"console/site"', JSON.stringify(resolve("console/site")));
+	writeFileSync(path, changed);
+	return path;
 }
 
 async function ready(script: Script): Promise<void> {

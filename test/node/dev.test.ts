@@ -128,7 +128,8 @@ describe("npm run dev", () => {
 
 	it("routes similar models to an engine of this machine, and prints it", async () => {
 		const engine = await ollama({ name: "llama3.2:3b", size: "3.2B" });
-		const args = [...(await ownPorts()), "--engine-ports", String(engine.port)];
+		// Without a build of its own, which the test before shows.
+		const args = [...(await ownPorts()), "--config", configWith({}), "--engine-ports", String(engine.port)];
 		const output = await dev(args).until(/Ctrl-C/);
 		expect(output).toMatch(
 			new RegExp(`more  ->  ollama \\(http://127\\.0\\.0\\.1:${engine.port}\\) llama3\\.2:3b\n`),
