@@ -23,7 +23,7 @@ import { AiError } from "./core/errors.ts";
 import { LazyTimers } from "./core/lazy-timer.ts";
 import { callsOfPart } from "./core/object-parts.ts";
 import { OpenObjects } from "./core/open-objects.ts";
-import { pick } from "./core/present.ts";
+import { pick, present } from "./core/present.ts";
 import { PROCESS_COUNTS } from "./core/process-counts.ts";
 import { RunningRequests } from "./core/running-requests.ts";
 import { timeOrderedUuid } from "./core/time-ordered-uuid.ts";
@@ -270,7 +270,7 @@ export function createPersistent(
 		},
 		responseStores: RESPONSE_STORE,
 		retrievalObjects: retrievalObjects(bindings),
-		jobStores: JOB_STORE,
+		...{ jobStores: JOB_STORE, ...present({ batchEvents: bindings.BATCH_EVENTS }) },
 		isOnlyProcess: config.openFiles !== undefined && !workers,
 		openObjects,
 		counts() {

@@ -1,5 +1,6 @@
 /** The handlers of durable work, by kind: each room that enqueues items has its rows here. A handler loads when its first item runs. */
 
+import { EVENTS_KIND } from "./jobs/batches/events.ts";
 import type { WorkHandler } from "./storage/queue/work.ts";
 import type { AppServices } from "./surfaces/services.ts";
 
@@ -7,6 +8,7 @@ type HandlerTable = Readonly<Record<string, (services: AppServices) => Promise<W
 
 export const WORK_HANDLERS: HandlerTable = {
 	batches: async (services) => (await import("./surfaces/jobs/batch-work.ts")).batchWork(services),
+	[EVENTS_KIND]: async (services) => (await import("./surfaces/jobs/event-work.ts")).eventWork(services),
 	search: async (services) => (await import("./surfaces/aisearch/work.ts")).searchWork(services),
 	responses: async (services) =>
 		(await import("./surfaces/responses/background.ts")).backgroundWork(services),

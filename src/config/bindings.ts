@@ -62,6 +62,8 @@ export interface Bindings {
 	SEARCH_INSTANCE: DurableObjectNamespace<SearchInstanceObject>;
 	/** Large payloads of the gateways' logs. */
 	LOGS_BUCKET?: R2Bucket;
+	/** Receives the events of batches. */
+	BATCH_EVENTS?: Pick<Queue, "send">;
 	/** Stored objects, instead of the accounts' objects. */
 	STORAGE_BUCKET?: R2Bucket;
 	/** The files of the console (`console/site`). If absent, there is no console. */

@@ -30,7 +30,7 @@ import { readBackends } from "./backends.ts";
 import { keptBytesOf } from "./capacity.ts";
 import { CorsSchema } from "./cors.ts";
 import type { Env } from "./headers.ts";
-import { type JobsConfig, JobsSchema } from "./jobs.ts";
+import { type JobsConfig, jobsSchema } from "./jobs.ts";
 import { jsonMistakeAt } from "./json-position.ts";
 import { refuseLeftOut } from "./left-out.ts";
 import { LimitsSchema } from "./limits.ts";
@@ -145,7 +145,7 @@ export function configure(variables: object): Config {
 	const storeBounds = parsed("RESPONSES", ResponsesSchema);
 	const vectors = parsed("VECTORS", vectorsSchema(env));
 	const search = parsed("AI_SEARCH", searchSchema(env));
-	const jobs = parsed("JOBS", JobsSchema);
+	const jobs = parsed("JOBS", jobsSchema(env));
 	const product = new Catalog();
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
 	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, context);
@@ -179,7 +179,7 @@ export function configure(variables: object): Config {
 		storeBounds: storeBounds ?? ResponsesSchema.parse({}),
 		vectors: vectors ?? vectorsSchema(env).parse({}),
 		search: search ?? searchSchema(env).parse({}),
-		jobs: jobs ?? JobsSchema.parse({}),
+		jobs: jobs ?? jobsSchema(env).parse({}),
 		catalog,
 		adHoc,
 		allowAnonymous,

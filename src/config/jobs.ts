@@ -2,7 +2,9 @@
 import * as z from "zod";
 import type { BackendJobs, JobSettings } from "../jobs/batches/settings.ts";
 import type { JobBounds } from "../jobs/records.ts";
+import { decodeBase64 } from "../media/base64.ts";
 import { positiveCount } from "./amounts.ts";
+import { type Env, secret } from "./headers.ts";
 
 /** As in OpenAI's API. */
 const DEFAULT_FILE_BYTES = 512 * 1024 * 1024;
@@ -40,45 +42,75 @@ const Time = z
 		return hours * HOUR_MINUTES + minutes;
 	});
 
-export const JobsSchema = z
-	.strictObject({
-		/** Of one file. */
-		file_bytes: positiveCount.default(DEFAULT_FILE_BYTES),
-		/** Files of each account. */
-		max_files: positiveCount.default(DEFAULT_FILES),
-		/** Batches of each account that have not ended. */
-		max_batches: positiveCount.default(DEFAULT_BATCHES),
-		/** Replays of each account, also those that have ended. */
-		max_replays: positiveCount.default(DEFAULT_REPLAYS),
-		/** The part of the price that accounts pay for a line. */
-		discount: discount.default(DEFAULT_DISCOUNT),
-		/** Lines that run at the same time at one backend, for each process. */
-		concurrency: concurrency.default(DEFAULT_CONCURRENCY),
-		/** By the name of a backend. */
-		backends: z.record(z.string(), BackendEntry).default({}),
-		adapters: AdaptersEntry.prefault({}),
-		/** When lines start, in UTC. `to` may be on the next day. */
-		hours: z.strictObject({ from: Time, to: Time }).optional(),
-	})
-	.transform(({ adapters, file_bytes, max_batches, max_files, max_replays, hours, ...set }): JobsConfig => {
-		const others: BackendJobs = { discount: set.discount, concurrency: set.concurrency };
-		const own = ({ discount: part, concurrency: lines }: z.output<typeof BackendEntry>): BackendJobs => ({
-			discount: part ?? others.discount,
-			concurrency: lines ?? others.concurrency,
-		});
-		const backends = new Map(Object.entries(set.backends).map(([name, entry]) => [name, own(entry)]));
-		return {
-			bounds: {
-				...{ fileBytes: file_bytes, maxBatches: max_batches, maxFiles: max_files, maxReplays: max_replays },
-				adapters: {
-					maxAdapters: adapters.max,
-					fileBytes: adapters.file_bytes,
-					maxRank: adapters.max_rank,
-				},
-			},
-			settings: { backends, others, ...(hours && { hours }) },
-		};
+const WEBHOOK_SECRET = /^whsec_/;
+
+/** The bytes of a secret of Standard Webhooks: `whsec_` and base64, or any text. */
+const webhookSecret = (env: Env) =>
+	secret(env).transform((text, context): Uint8Array<ArrayBuffer> => {
+		const bytes = WEBHOOK_SECRET.test(text)
+			? decodeBase64(text.replace(WEBHOOK_SECRET, ""))
+			: new Uint8Array(new TextEncoder().encode(text));
+		if (bytes && bytes.length > 0) return bytes;
+		context.addIssue('expected a secret that is a text, or "whsec_" and base64, found another');
+		return z.NEVER;
 	});
+
+const webhookUrl = z.string().transform((text, context) => {
+	const url = URL.parse(text);
+	if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.hash) return url.href;
+	context.addIssue("expected the http or https address of a webhook, found another text");
+	return z.NEVER;
+});
+
+export const jobsSchema = (env: Env) =>
+	z
+		.strictObject({
+			/** Of one file. */
+			file_bytes: positiveCount.default(DEFAULT_FILE_BYTES),
+			/** Files of each account. */
+			max_files: positiveCount.default(DEFAULT_FILES),
+			/** Batches of each account that have not ended. */
+			max_batches: positiveCount.default(DEFAULT_BATCHES),
+			/** Replays of each account, also those that have ended. */
+			max_replays: positiveCount.default(DEFAULT_REPLAYS),
+			/** The part of the price that accounts pay for a line. */
+			discount: discount.default(DEFAULT_DISCOUNT),
+			/** Lines that run at the same time at one backend, for each process. */
+			concurrency: concurrency.default(DEFAULT_CONCURRENCY),
+			/** By the name of a backend. */
+			backends: z.record(z.string(), BackendEntry).default({}),
+			adapters: AdaptersEntry.prefault({}),
+			/** When lines start, in UTC. `to` may be on the next day. */
+			hours: z.strictObject({ from: Time, to: Time }).optional(),
+			/** Receivers of the events of batches, by account. `*`: of all others. */
+			webhooks: z
+				.record(z.string(), z.strictObject({ url: webhookUrl, secret: webhookSecret(env) }))
+				.default({}),
+		})
+		.transform(({ adapters, file_bytes, max_batches, max_files, max_replays, hours, ...set }): JobsConfig => {
+			const others: BackendJobs = { discount: set.discount, concurrency: set.concurrency };
+			const own = ({ discount: part, concurrency: lines }: z.output<typeof BackendEntry>): BackendJobs => ({
+				discount: part ?? others.discount,
+				concurrency: lines ?? others.concurrency,
+			});
+			const backends = new Map(Object.entries(set.backends).map(([name, entry]) => [name, own(entry)]));
+			return {
+				bounds: {
+					...{ fileBytes: file_bytes, maxBatches: max_batches, maxFiles: max_files, maxReplays: max_replays },
+					adapters: {
+						maxAdapters: adapters.max,
+						fileBytes: adapters.file_bytes,
+						maxRank: adapters.max_rank,
+					},
+				},
+				settings: {
+					backends,
+					others,
+					...(hours && { hours }),
+					webhooks: new Map(Object.entries(set.webhooks)),
+				},
+			};
+		});
 
 export interface JobsConfig {
 	bounds: JobBounds;

@@ -12,6 +12,8 @@ export interface JobsServices extends ResponsesServices {
 	engineFolders: EngineFolders;
 	/** `JOBS` */
 	jobSettings: JobSettings;
+	/** Receives the events of batches: the binding `BATCH_EVENTS`. */
+	batchEvents?: Pick<Queue, "send">;
 	/** How many lines run at the same time in this process. */
 	jobPace: Pace;
 	/** Those of all exchanges without the ledger, because the bills of a line are stored with its result. */

@@ -19,6 +19,8 @@ export const SHORT_CALLS = {
 	wake: { timeoutMs: 10_000, maxBytes: 0 },
 	/** A collector of OpenTelemetry. */
 	collector: { timeoutMs: 10_000, maxBytes: 0 },
+	/** A webhook of batches. */
+	webhook: { timeoutMs: 20_000, maxBytes: 0 },
 } as const satisfies Record<string, ShortCallLimits>;
 
 /** A search provider sends its header when its answer is complete, so the limit of the whole call applies until then. */

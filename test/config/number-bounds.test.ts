@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { AiGatewaySchema } from "../../src/config/ai-gateway.ts";
 import { BackendPrice } from "../../src/config/backend-price.ts";
-import { JobsSchema } from "../../src/config/jobs.ts";
+import { jobsSchema } from "../../src/config/jobs.ts";
 import { LimitsSchema } from "../../src/config/limits.ts";
 import { PoolSetting } from "../../src/config/pools.ts";
 import { ResponsesSchema } from "../../src/config/responses.ts";
@@ -16,7 +16,7 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
 	"the update of a gateway": GatewayUpdate(),
 	LIMITS: LimitsSchema,
 	AI_GATEWAY: AiGatewaySchema,
-	JOBS: JobsSchema,
+	JOBS: jobsSchema({}),
 	RESPONSES: ResponsesSchema,
 	STORAGE: storageSchema({}),
 	"a pool": PoolSetting(),

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { AdaptersSetting } from "../../src/config/adapters.ts";
 import { AiGatewaySchema } from "../../src/config/ai-gateway.ts";
 import { BackendPrice } from "../../src/config/backend-price.ts";
-import { JobsSchema } from "../../src/config/jobs.ts";
+import { jobsSchema } from "../../src/config/jobs.ts";
 import { LimitsSchema } from "../../src/config/limits.ts";
 import { PoolSetting } from "../../src/config/pools.ts";
 import { ResponsesSchema } from "../../src/config/responses.ts";
@@ -34,7 +34,7 @@ it.each<[string, z.ZodType, string[]]>([
 	["a dynamic route", Elements(), [0, 1, 2, 3, 4, 5].map((type) => `/items/oneOf/${type}`)],
 	["LIMITS", LimitsSchema, []],
 	["AI_GATEWAY", AiGatewaySchema, []],
-	["JOBS", JobsSchema, []],
+	["JOBS", jobsSchema({}), []],
 	["RESPONSES", ResponsesSchema, []],
 	["STORAGE", storageSchema({}), []],
 	["a pool", PoolSetting(), []],

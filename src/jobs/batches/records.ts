@@ -7,7 +7,7 @@ import type { FileRecord } from "../records.ts";
  * validating -> in_progress -> finalizing -> completed. A file with mistakes: validating -> failed. A cancelled batch:
  * cancelling -> cancelled. At the end of its time: -> expired.
  */
-type BatchStatus =
+export type BatchStatus =
 	| "validating"
 	| "failed"
 	| "in_progress"

@@ -17,6 +17,7 @@ import type { RunKey } from "../durable/batch-runs.ts";
 import type { JobsServices } from "../services.ts";
 import { batchOf } from "./batch-item.ts";
 import { Drain } from "./drain.ts";
+import { announceEnd } from "./events.ts";
 import { LineReader } from "./line-reader.ts";
 import type { BatchRecord, BatchWait, ExchangedLines, LineEnd, StartedBatch } from "./records.ts";
 import { type LineContext, type RunLine, runLine } from "./run-line.ts";
@@ -43,10 +44,13 @@ export const batchHandler = (services: JobsServices, run: BatchRunServices): Wor
 		const key = { batch: batchOf(work), fence: work.fence };
 		const started = await services.jobs.runs(work.account, (runs) => runs.begin(key));
 		if (started) await new BatchRun(work, { key, started, services, run }).run();
+		// Also if the process ended between the end of the batch and this call.
+		await announceEnd(work.account, key.batch, services);
 	},
 	async failed(work, error) {
 		const key = { batch: batchOf(work), fence: work.fence };
 		await services.jobs.runs(work.account, (runs) => runs.giveUp(key, error));
+		await announceEnd(work.account, key.batch, services);
 	},
 });
 

@@ -7,13 +7,25 @@ export interface BackendJobs {
 	concurrency: number;
 }
 
+/** Receives the events of batches. */
+export interface Webhook {
+	url: string;
+	/** The key of its signatures. */
+	secret: Uint8Array<ArrayBuffer>;
+}
+
 export interface JobSettings {
 	/** By the name of the backend. */
 	backends: ReadonlyMap<string, BackendJobs>;
 	others: BackendJobs;
 	/** Minutes of a UTC day between which lines start. `from` may be after `to`: over midnight. Absent: always. */
 	hours?: { from: number; to: number };
+	/** By account. `*`: of all others. */
+	webhooks: ReadonlyMap<string, Webhook>;
 }
 
 export const jobsOf = ({ backends, others }: JobSettings, backend: string): BackendJobs =>
 	backends.get(backend) ?? others;
+
+export const webhookOf = ({ webhooks }: JobSettings, account: string): Webhook | undefined =>
+	webhooks.get(account) ?? webhooks.get("*");

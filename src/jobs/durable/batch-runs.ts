@@ -192,6 +192,12 @@ export class BatchRuns extends RpcTarget {
 		});
 	}
 
+	/** The batch, if it has ended. */
+	ended(batch: string): BatchRecord | undefined {
+		const record = this.#tables.batches.get(batch);
+		return record && hasEnded(record) ? record : undefined;
+	}
+
 	/** The queue has given up. */
 	async giveUp(run: RunKey, message: string): Promise<void> {
 		const record = this.#tables.batches.get(run.batch);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { Pace } from "../../../src/jobs/batches/pace.ts";
 
-const SETTINGS = { backends: new Map(), others: { discount: 0.5, concurrency: 8 } };
+const SETTINGS = { backends: new Map(), others: { discount: 0.5, concurrency: 8 }, webhooks: new Map() };
 const MODEL = "gpt-5.6-sol";
 
 function started() {
