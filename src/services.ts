@@ -1,4 +1,4 @@
-/** Creates the services of the pipeline from the configuration and the bindings. */
+/** Creates the services of the pipeline from the configuration and the bindings. One file because each service is made once, after those that it needs. */
 import { connect } from "cloudflare:sockets";
 import { waitUntil as keepAlive } from "cloudflare:workers";
 import { createLedgers } from "./accounts/client/accounts.ts";
