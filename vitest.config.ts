@@ -5,6 +5,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { defineConfig, type TestProjectConfiguration } from "vitest/config";
 import { freePort } from "./scripts/free-port.ts";
+import { TEMPLATE_ALIASES } from "./test/clients/batch-template.ts";
 import { KEYS, PORT_VARIABLE, routesOf } from "./test/clients/providers/routes.ts";
 import { CLIENT_ROUTES } from "./test/clients/routes.ts";
 import { CHROMIUM } from "./test/console/chromium.ts";
@@ -261,7 +262,7 @@ export default defineConfig({
 										package: resolve("dist/miniflare/index.js"),
 										name: "ganglion",
 									},
-									options: { ROUTES: CLIENT_ROUTES },
+									options: { ROUTES: CLIENT_ROUTES, ALIASES: TEMPLATE_ALIASES },
 								},
 								{
 									name: "PROVIDED",

@@ -158,12 +158,12 @@ async function answerQueue(
 ): Promise<Response | undefined> {
 	const queueRequest = isRecord(options) && options.queueRequest === true;
 	if (body || !isRecord(fields) || !("requests" in fields || "request_id" in fields)) return undefined;
-	const { answerQueued, isQueued, NO_FRAME } = await import("../jobs/queued-run.ts");
+	const { answerQueued, hasRequests, NO_FRAME } = await import("../jobs/queued-run.ts");
 	const gateway = gatewayOfOptions(options);
 	const headers = new Headers(gateway === undefined ? {} : { [GATEWAY_ID]: gateway });
 	const model = modelOf(c.req.header("cf-consn-model-id") ?? "");
 	const queued = { model, fields, queueRequest, headers };
-	if (!isQueued(queued)) return undefined;
+	if (!hasRequests(queued)) return undefined;
 	return new Response(await answerQueued(queued, call, NO_FRAME), {
 		headers: { "content-type": "application/json", [REQUEST_ID]: call.id },
 	});

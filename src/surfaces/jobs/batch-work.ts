@@ -24,7 +24,7 @@ import { OPENAI_ROUTES } from "../openai/openai.ts";
 import type { OpenaiRoute } from "../openai/openai-route.ts";
 import type { AppServices } from "../services.ts";
 import { geminiMethodOf, isGeminiEndpoint } from "./gemini-batch-format.ts";
-import { NATIVE_ENDPOINT } from "./queued-run.ts";
+import { NATIVE_ENDPOINT } from "./native-endpoint.ts";
 import { REPLAY_ENDPOINT, runReplayLine } from "./replay-line.ts";
 import { storeReplay } from "./replay-results.ts";
 

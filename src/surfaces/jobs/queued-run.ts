@@ -15,18 +15,18 @@ import { hasEnded } from "../../jobs/batches/records.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { inScope } from "../../responses/client/stored-responses.ts";
 import { type BatchCall, batchResults, createInlineBatch, inlineRecord } from "./manage-batch.ts";
+import { NATIVE_ENDPOINT } from "./native-endpoint.ts";
 import { type BodyPart, commaSeparated, joined } from "./stored-lines.ts";
 
-/** The endpoint of such batches: the model's own inputs and outputs. */
-export const NATIVE_ENDPOINT = "/run";
-
 const MAX_REQUESTS = 50_000;
+/** Without `queueRequest`. */
+const MAX_AT_ONCE = 100;
 
 interface QueuedRun {
 	model: string;
 	/** The inputs of the run. */
 	fields: unknown;
-	/** The option of the run. Not needed with a `request_id`. */
+	/** The option of the run. Without it `requests` are answered at once. Not needed with a `request_id`. */
 	queueRequest: boolean;
 	/** They choose the gateway of the requests. */
 	headers: Headers;
@@ -40,22 +40,28 @@ interface AnswerFrame {
 
 export const NO_FRAME: AnswerFrame = { start: "", end: "" };
 
-/** Whether the run belongs to the queue: it adds requests, or asks for their state. */
-export const isQueued = ({ fields, queueRequest }: Pick<QueuedRun, "fields" | "queueRequest">): boolean =>
-	isRecord(fields) && (isPoll(fields) || (queueRequest && Array.isArray(fields.requests)));
+/** Whether the run has many requests, or asks for the state of those in the queue. */
+export const hasRequests = ({ fields }: Pick<QueuedRun, "fields">): boolean =>
+	isRecord(fields) && (isPoll(fields) || Array.isArray(fields.requests));
 
 const isPoll = (fields: Record<string, unknown>): boolean =>
 	typeof fields.request_id === "string" && fields.requests === undefined;
 
 /** The JSON of the answer. Throws 8001. */
 export async function answerQueued(
-	{ model, fields, headers }: QueuedRun,
+	{ model, fields, queueRequest, headers }: QueuedRun,
 	{ caller, services }: BatchCall,
 	{ start, end }: AnswerFrame,
 ): Promise<ReadableStream<Uint8Array>> {
 	const call = { caller: await identifyCaller(caller, services.ledgers), services };
 	const { request_id: id, requests } = isRecord(fields) ? fields : {};
-	if (Array.isArray(requests)) return joined([start, await enqueue(requests, { model, headers }, call), end]);
+	if (Array.isArray(requests) && queueRequest)
+		return joined([start, await enqueue(requests, { model, headers }, call), end]);
+	if (Array.isArray(requests)) {
+		const lines = await readRequests(requests, { model, max: MAX_AT_ONCE }, call);
+		const { answersAtOnce } = await import("./answers-at-once.ts");
+		return joined([start, answersAtOnce(lines, headers, call), end]);
+	}
 	return joined([start, ...(await poll(String(id), call)), end]);
 }
 
@@ -64,17 +70,29 @@ async function enqueue(
 	{ model, headers }: Pick<QueuedRun, "model" | "headers">,
 	call: BatchCall,
 ): Promise<string> {
-	const { caller, services } = call;
-	if (requests.length === 0 || requests.length > MAX_REQUESTS)
-		throw invalidInput(`requests: expected 1 to ${MAX_REQUESTS} requests`);
-	if (!isProviderModel(model) && !choosesModel(model))
-		await loadDialect((await resolveModel(model, caller, services)).model);
-	const id = services.uuid();
+	const lines = await readRequests(requests, { model, max: MAX_REQUESTS }, call);
+	const id = call.services.uuid();
 	const record = inlineRecord(
-		{ id, api: "workers-ai", endpoint: NATIVE_ENDPOINT, model, total: requests.length },
+		{ id, api: "workers-ai", endpoint: NATIVE_ENDPOINT, model, total: lines.length },
 		call,
 	);
-	const lines = requests.map((request, index) => {
+	await createInlineBatch(record, { headers, requests: lines }, call);
+	return JSON.stringify({ status: "queued", request_id: id, model });
+}
+
+/** Throws 8001. The inputs of each request are read when it runs. */
+async function readRequests(
+	requests: readonly unknown[],
+	{ model, max }: { model: string; max: number },
+	{ caller, services }: BatchCall,
+): Promise<{ customId: string; body: object }[]> {
+	if (requests.length === 0 || requests.length > max)
+		throw invalidInput(
+			`requests: expected 1 to ${max} requests${max < MAX_REQUESTS ? " without queueRequest" : ""}`,
+		);
+	if (!isProviderModel(model) && !choosesModel(model))
+		await loadDialect((await resolveModel(model, caller, services)).model);
+	return requests.map((request, index) => {
 		if (!isRecord(request)) throw invalidInput(`requests[${index}]: expected an object`);
 		const { external_reference: reference = null, ...input } = request;
 		if (reference !== null && typeof reference !== "string")
@@ -82,8 +100,6 @@ async function enqueue(
 		if (input.stream === true) throw invalidInput(`requests[${index}].stream: the queue has no streams`);
 		return { customId: JSON.stringify([index, reference]), body: { model, input } };
 	});
-	await createInlineBatch(record, { headers, requests: lines }, call);
-	return JSON.stringify({ status: "queued", request_id: id, model });
 }
 
 async function poll(id: string, { caller, services }: BatchCall): Promise<BodyPart[]> {

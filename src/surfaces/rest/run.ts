@@ -128,9 +128,9 @@ async function runModel(c: Context, call: AppCall): Promise<Response> {
 	const reading = isQueue ? readJson(c.req.raw, call.services) : undefined;
 	const fields = await reading?.catch(() => undefined);
 	if (isQueue && fields !== undefined) {
-		const { answerQueued, isQueued } = await import("../jobs/queued-run.ts");
+		const { answerQueued, hasRequests } = await import("../jobs/queued-run.ts");
 		const queued = { model, fields, queueRequest: true, headers: c.req.raw.headers };
-		if (isQueued(queued)) {
+		if (hasRequests(queued)) {
 			const [start = "", end = ""] = WRAPS.envelope(SPLIT).split(SPLIT);
 			const answer = await answerQueued(queued, call, { start, end });
 			return new Response(answer, {

@@ -17,11 +17,11 @@ export async function queuedRun(
 	{ model, inputs, options }: RpcRun,
 ): Promise<Response | undefined> {
 	if (!isRecord(inputs) || !("requests" in inputs || "request_id" in inputs)) return undefined;
-	const { answerQueued, isQueued, NO_FRAME } = await import("../jobs/queued-run.ts");
+	const { answerQueued, hasRequests, NO_FRAME } = await import("../jobs/queued-run.ts");
 	const gateway = gatewayOfOptions(options);
 	const headers = new Headers(gateway === undefined ? {} : { [GATEWAY_ID]: gateway });
 	const queued = { model, fields: inputs, queueRequest: options.queueRequest === true, headers };
-	if (!isQueued(queued)) return undefined;
+	if (!hasRequests(queued)) return undefined;
 	boundDepth(inputs, call.services.limits.jsonDepth);
 	return new Response(await answerQueued(queued, call, NO_FRAME), {
 		headers: { "content-type": "application/json", [REQUEST_ID]: call.id },
