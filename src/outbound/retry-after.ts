@@ -27,7 +27,9 @@ function httpDate(text: string, now: number): number | undefined {
 		const { day, hour, minute, month = "", second, year = "" } = form.exec(text)?.groups ?? {};
 		const at = MONTHS.indexOf(month.toLowerCase());
 		if (at < 0) continue;
-		return Date.UTC(fullYear(year, now), at, Number(day), Number(hour), Number(minute), Number(second));
+		const date = Date.UTC(fullYear(year, now), at, Number(day), Number(hour), Number(minute), Number(second));
+		// A day or an hour that does not exist is one of a later day.
+		return new Date(date).getUTCDate() === Number(day) ? date : undefined;
 	}
 	return undefined;
 }

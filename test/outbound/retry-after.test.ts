@@ -19,6 +19,8 @@ describe("Retry-After", () => {
 		["a word", "soon", undefined],
 		["a date of another standard", "2026-11-27T12:00:30Z", undefined],
 		["a month that does not exist", "Fri, 27 Nov. 2026 12:00:30 GMT", undefined],
+		["a day that does not exist", "Tue, 31 Nov 2026 12:00:30 GMT", undefined],
+		["an hour that does not exist", "Fri, 27 Nov 2026 24:00:30 GMT", undefined],
 		["nothing", "", undefined],
 	])("has %s: %s", (_, header, seconds) => {
 		expect(secondsOf({ "retry-after": header })).toBe(seconds);
