@@ -120,9 +120,14 @@ describe("wrangler vectorize", () => {
 			count: 1,
 			matches: [{ id: "b", score: 0, metadata: { page: 2 } }],
 		});
-		expect(await wrangler("get-vectors", "cli", "--ids", "a")).toContain('"id": "a"');
-		expect(await wrangler("info", "cli", "--json")).toContain('"vectorCount": 2');
-		expect(await wrangler("list-vectors", "cli", "--json")).toContain('"b"');
+		const [vectors, info, list] = await Promise.all([
+			wrangler("get-vectors", "cli", "--ids", "a"),
+			wrangler("info", "cli", "--json"),
+			wrangler("list-vectors", "cli", "--json"),
+		]);
+		expect(vectors).toContain('"id": "a"');
+		expect(info).toContain('"vectorCount": 2');
+		expect(list).toContain('"b"');
 		await wrangler("delete-vectors", "cli", "--ids", "a", "b");
 		expect(await wrangler("delete", "cli", "--force")).toContain("Deleted");
 		await expect(wrangler("get", "cli")).rejects.toMatchObject({
