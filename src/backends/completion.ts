@@ -16,6 +16,7 @@ import type {
 	ChatInput,
 } from "../tasks/text-generation/types.ts";
 import { ChunkCollector } from "./chunk-collector.ts";
+import { dataLines } from "./transport/chunk-text.ts";
 import { postJson, type RequestBody, type StreamReply } from "./transport/http.ts";
 import { postTranslated, type Translator, type UpstreamEvent } from "./transport/translated-stream.ts";
 import type { Call } from "./transport/upstream-failure.ts";
@@ -155,7 +156,11 @@ function eventsIn(text: string): UpstreamEvent[] {
 	if (list !== undefined) return [];
 	const events: UpstreamEvent[] = [];
 	const parser = createParser({
-		onEvent: ({ event, data }) => events.push({ ...(event !== undefined && { event }), data }),
+		onEvent({ event, data }) {
+			const list = dataLines(data);
+			const name = list.length > 1 ? undefined : event;
+			events.push(...list.map((one) => ({ ...(name !== undefined && { event: name }), data: one })));
+		},
 	});
 	parser.feed(`${text}\n\n`);
 	if (events.length > 0) return events;

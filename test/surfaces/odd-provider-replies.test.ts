@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { upstream } from "../gateway.ts";
 import { COUNTED_REPLIES } from "./odd-replies/counted-replies.ts";
 import { PROVIDER_REPLIES, type ProviderReply } from "./odd-replies/provider-cases.ts";
+import { PROVIDER_FORMS } from "./odd-replies/provider-forms.ts";
 import { CALLS, callersOf, expectedAnswers, readAnswers } from "./odd-replies/readers.ts";
 
 const MODEL = "acme/assistant-1";
@@ -11,6 +12,7 @@ const BACKENDS = {
 	anthropic: { kind: "anthropic", url: "https://host.example", model: "claude-opus-5-5" },
 	gemini: { kind: "gemini", url: "https://host.example", model: "gemini-3.8-flash" },
 	ollama: { kind: "ollama", url: "http://host.example:11434", model: "qwen3.8" },
+	"workers-ai": { kind: "workers-ai", url: "https://host.example/ai", model: "@cf/moonshotai/kimi-k2.6" },
 	responses: { kind: "openai", api: "responses", url: "https://host.example/v1", model: "gpt-6.1-sol" },
 };
 
@@ -33,7 +35,16 @@ function gatewayOf(provider: keyof typeof BACKENDS) {
 const showsUsage = ({ surface, stream }: (typeof CALLS)[number]): boolean =>
 	!stream || !["chat", "compat", "universal"].includes(surface);
 
-for (const provider of Object.keys(PROVIDER_REPLIES) as (keyof typeof BACKENDS)[])
+for (const provider of Object.keys(PROVIDER_FORMS) as (keyof typeof BACKENDS)[])
+	describe(`another form of ${provider}`, () => {
+		const { host, send } = gatewayOf(provider);
+		it.each(PROVIDER_FORMS[provider].map((reply) => [reply.name, reply] as const))("%s", async (_, reply) => {
+			host.reply = reply;
+			expect(await readAnswers(send, MODEL)).toEqual(expectedAnswers(reply.answer));
+		});
+	});
+
+for (const provider of Object.keys(PROVIDER_REPLIES) as (keyof typeof PROVIDER_REPLIES)[])
 	describe(`a reply of ${provider}`, () => {
 		const { host, send } = gatewayOf(provider);
 		it.each(PROVIDER_REPLIES[provider].map((reply) => [reply.name, reply] as const))(

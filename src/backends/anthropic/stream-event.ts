@@ -35,7 +35,15 @@ function usualDelta(sent: unknown): unknown {
 export const Event = z.looseObject({
 	type: z.string(),
 	index: z.number().nullish(),
-	message: z.looseObject({ id: text, model: text, usage: SentCounts }).nullish(),
+	message: z
+		.looseObject({
+			id: text,
+			model: text,
+			/** Empty at Anthropic. */
+			content: z.array(SentBlock).nullish().catch(undefined),
+			usage: SentCounts,
+		})
+		.nullish(),
 	content_block: SentBlock.nullish(),
 	delta: z.preprocess(
 		usualDelta,
@@ -53,6 +61,8 @@ export const Event = z.looseObject({
 			})
 			.nullish(),
 	),
+	/** Of servers that have it beside the delta of the message. */
+	stop_reason: text,
 	usage: SentCounts,
 });
 export type Event = z.output<typeof Event>;
@@ -69,15 +79,44 @@ const KNOWN_BLOCKS: ReadonlySet<string> = new Set(["text", "thinking", "tool_use
 /** The types of the blocks that have begun and not ended, by their index. */
 type OpenBlocks = ReadonlyMap<number, string>;
 
+const startOf = (index: Event["index"], content_block: SentBlock): Event => ({
+	type: "content_block_start",
+	index,
+	content_block: { ...content_block },
+});
+export const endOf = (index: number): Event => ({ type: "content_block_stop", index });
+
 /**
- * Servers with Anthropic's API may send a delta before its block has begun, or after it has ended, which clients cannot read. Returns
- * the start of its block. `drop`: the block is not known, such as that of arguments. `undefined`: the block has begun.
+ * An event with those that servers with Anthropic's API omit, which clients need: the starts and ends of blocks. Empty: it is a piece of
+ * a block that is not known, such as that of arguments.
  */
-export function missingStart({ type, index, delta }: Event, open: OpenBlocks): Event | "drop" | undefined {
-	if (type !== "content_block_delta") return undefined;
+export function completeEvents(event: Event, open: OpenBlocks): Event[] {
+	const { type, message, index } = event;
+	switch (type) {
+		case "message_start": {
+			const blocks = message?.content ?? [];
+			return [event, ...blocks.flatMap((block, at) => [startOf(at, block), endOf(at)])];
+		}
+		case "content_block_start":
+			return open.has(index ?? 0) ? [endOf(index ?? 0), event] : [event];
+		case "content_block_delta":
+			return completeDelta(event, open);
+		case "message_delta":
+		case "message_stop":
+			return [...[...open.keys()].map(endOf), event];
+		default:
+			return [event];
+	}
+}
+
+/** A delta may come before its block has begun, or after it has ended. */
+function completeDelta(event: Event, open: OpenBlocks): Event[] {
+	const { index, delta } = event;
 	const block = BLOCKS[delta?.type ?? ""];
 	const opened = open.get(index ?? 0);
 	const fits = !block || opened === block.type || !KNOWN_BLOCKS.has(opened ?? "");
-	if (opened !== undefined && fits) return undefined;
-	return block ? { type: "content_block_start", index, content_block: { ...block } } : "drop";
+	if (opened !== undefined && fits) return [event];
+	if (!block) return [];
+	const end = opened === undefined ? [] : [endOf(index ?? 0)];
+	return [...end, startOf(index, block), event];
 }

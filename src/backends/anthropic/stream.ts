@@ -25,7 +25,7 @@ import {
 	withCallId,
 } from "./reply.ts";
 import { SearchBlocks } from "./search-blocks.ts";
-import { Event, missingStart } from "./stream-event.ts";
+import { completeEvents, Event, endOf } from "./stream-event.ts";
 import { sealThought } from "./thoughts.ts";
 import { type AnswerTool, answerIn } from "./tools.ts";
 
@@ -88,9 +88,9 @@ export class MessageTranslator implements Translator {
 	translate({ event: name, data }: UpstreamEvent): ChatChunk[] {
 		const sent: unknown = JSON.parse(data);
 		const event = Event.parse(sent);
-		const start = missingStart(event, this.#blocks);
-		if (start === "drop") return [];
-		return [...(start ? this.#read(undefined, start, start) : []), ...this.#read(name, event, sent)];
+		return completeEvents(event, this.#blocks).flatMap((one) =>
+			one === event ? this.#read(name, one, sent) : this.#read(undefined, one, one),
+		);
 	}
 
 	#read(name: string | undefined, event: Event, sent: unknown): ChatChunk[] {
@@ -130,7 +130,7 @@ export class MessageTranslator implements Translator {
 			case "content_block_stop":
 				return this.#close(event);
 			case "message_delta":
-				this.#stopReason = event.delta?.stop_reason ?? this.#stopReason;
+				this.#stopReason = event.delta?.stop_reason ?? event.stop_reason ?? this.#stopReason;
 				this.#stopSequence = event.delta?.stop_sequence ?? this.#stopSequence;
 				this.#usage = laterCounts(this.#usage, event.usage ?? {});
 				if (event.delta) event.delta.stop_reason = stopReasonOf(event.delta.stop_reason, this.#calls > 0);
@@ -153,12 +153,14 @@ export class MessageTranslator implements Translator {
 	end(): ChatChunk[] | undefined {
 		if (this.#stopReason === undefined && !this.done) return undefined;
 		this.#check.refuseUnread(this.#call, sentReason(this.#stopReason), this.#last);
+		const ended = [...this.#blocks.keys()].map(endOf).flatMap((one) => this.#read(undefined, one, one));
 		const finish_reason = finishReason(this.#stopReason, this.#answerTool, this.#calls > 0);
 		const usage = this.#usage && messagesUsage(this.#usage);
 		const unfinished = (this.#search?.unfinished() ?? []).flatMap((delta) => this.#chunksOf(delta));
 		const otherText =
 			this.#calls === 0 && this.#otherText ? this.#chunksOf({ content: this.#otherText }) : [];
 		return [
+			...ended,
 			...unfinished,
 			...otherText,
 			...this.#chunksOf({}, finish_reason),

@@ -1,7 +1,6 @@
 /** Converts replies of `generateContent`, and events of its streams, to OpenAI's format. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import { isRecord } from "../../core/json.ts";
 import type { Usage } from "../../core/usage.ts";
 import { geminiUsage, SentCounts } from "../../core/usage-formats.ts";
 import { FINISH_REASONS } from "../../models/gemini-wire.ts";
@@ -20,6 +19,7 @@ import { readToolCalls, type ToolCallContext } from "../openai/reply/sent-calls.
 import { type KnownFields, laterState, OutputCheck, type OutputState, stateOf } from "../output-state.ts";
 import type { Seals } from "../seals.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
+import { usualEvent } from "./forms.ts";
 import { groundsOf, readGrounding } from "./grounding.ts";
 
 const PartReply = z.looseObject({
@@ -45,25 +45,25 @@ const LogprobsReply = z.looseObject({
 	topCandidates: z.array(z.looseObject({ candidates: z.array(TokenReply).nullish() })).nullish(),
 });
 
-/** Some events have one part, not in a list. */
-const partList = (sent: unknown): unknown => (isRecord(sent) ? [sent] : sent);
-
 const CandidateReply = z.looseObject({
 	index: z.int().nonnegative().nullish(),
-	content: z.looseObject({ parts: z.preprocess(partList, z.array(PartReply).nullish()) }).nullish(),
+	content: z.looseObject({ parts: z.array(PartReply).nullish() }).nullish(),
 	finishReason: z.string().nullish(),
 	groundingMetadata: z.unknown().optional(),
 	logprobsResult: LogprobsReply.nullish(),
 });
 export type CandidateReply = z.output<typeof CandidateReply>;
 
-export const GenerateEvent = z.looseObject({
-	candidates: z.array(CandidateReply).nullish(),
-	promptFeedback: z.looseObject({ blockReason: z.string().nullish() }).nullish(),
-	usageMetadata: SentCounts,
-	modelVersion: z.string().nullish(),
-	responseId: z.string().nullish(),
-});
+export const GenerateEvent = z.preprocess(
+	usualEvent,
+	z.looseObject({
+		candidates: z.array(CandidateReply).nullish(),
+		promptFeedback: z.looseObject({ blockReason: z.string().nullish() }).nullish(),
+		usageMetadata: SentCounts,
+		modelVersion: z.string().nullish(),
+		responseId: z.string().nullish(),
+	}),
+);
 export type GenerateEvent = z.output<typeof GenerateEvent>;
 
 /** An answer, or the reason why the prompt was blocked. */

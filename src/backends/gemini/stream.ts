@@ -40,6 +40,8 @@ export class GeminiTranslator implements Translator {
 	/** The number of tool calls of each answer that has begun, by index. */
 	readonly #callCounts = new Map<number, number>();
 	readonly #finished = new Set<number>();
+	/** A proxy has sent OpenAI's end. */
+	#isEnded = false;
 	readonly #checks = new Map<number, OutputCheck>();
 	/** The text of each answer, if the request has Google's search: citations are places in it. */
 	readonly #texts = new Map<number, string>();
@@ -67,9 +69,18 @@ export class GeminiTranslator implements Translator {
 		return choices.length > 0 ? [this.#chunk(choices)] : [];
 	}
 
+	readDone(): void {
+		this.#isEnded = true;
+	}
+
 	end(): ChatChunk[] | undefined {
-		if (this.#finished.size < this.#requested) return undefined;
-		return this.#usage ? [this.#chunk([])] : [];
+		const open = this.#isEnded ? [...this.#checks].filter(([index]) => !this.#finished.has(index)) : [];
+		if (this.#finished.size + open.length < this.#requested) return undefined;
+		const ends = open.map(([index, check]): Choice => {
+			check.refuseUnread(this.#call, undefined, undefined);
+			return { index, delta: {}, finish_reason: this.#callCounts.get(index) ? "tool_calls" : "stop" };
+		});
+		return this.#usage || ends.length > 0 ? [this.#chunk(ends)] : [];
 	}
 
 	#choices(candidate: CandidateReply, position: number): Choice[] {

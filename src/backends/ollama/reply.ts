@@ -15,20 +15,40 @@ const count = z.unknown().optional();
 /** Read as the messages of OpenAI's engines are: servers with Ollama's API have the same differences. */
 const MessageReply = z.record(z.string(), z.unknown());
 
+/** Some servers send the message as a text, the end as a text, or OpenAI's form. */
+function usualLine(sent: unknown): unknown {
+	if (!isRecord(sent)) return sent;
+	const { choices, message, done } = sent;
+	const [choice] = Array.isArray(choices) ? (choices as unknown[]) : [];
+	if (isRecord(choice)) {
+		const { finish_reason } = choice;
+		const end = finish_reason ? { done: true, done_reason: finish_reason } : {};
+		return { ...sent, message: choice.message ?? choice.delta, ...end };
+	}
+	return {
+		...sent,
+		...(typeof message === "string" && { message: { content: message } }),
+		...(typeof done === "string" && { done: done.toLowerCase() === "true" }),
+	};
+}
+
 /** A complete reply, or one line of a stream. The last line of a chat may have no message. */
-const Line = z.looseObject({
-	created_at: z.string().nullish(),
-	model: z.string().nullish(),
-	message: MessageReply.nullish(),
-	response: z.string().nullish(),
-	thinking: z.string().nullish(),
-	logprobs: z.array(z.unknown()).nullish(),
-	/** Absent in complete replies of some servers. */
-	done: z.boolean().nullish(),
-	done_reason: z.string().nullish(),
-	prompt_eval_count: count,
-	eval_count: count,
-});
+const Line = z.preprocess(
+	usualLine,
+	z.looseObject({
+		created_at: z.string().nullish(),
+		model: z.string().nullish(),
+		message: MessageReply.nullish(),
+		response: z.string().nullish(),
+		thinking: z.string().nullish(),
+		logprobs: z.array(z.unknown()).nullish(),
+		/** Absent in complete replies of some servers. */
+		done: z.boolean().nullish(),
+		done_reason: z.string().nullish(),
+		prompt_eval_count: count,
+		eval_count: count,
+	}),
+);
 type Line = z.output<typeof Line>;
 
 export const Reply = Line.refine(({ message, response }) => message != null || response != null);
@@ -87,7 +107,12 @@ export class LineTranslator implements Translator {
 		return chunks;
 	}
 
+	readDone(): void {
+		this.#last ??= {};
+	}
+
 	end(): ChatChunk[] | undefined {
+		if (this.#last && !this.done) this.#check.refuseUnread(this.#call, sentReason(this.#last), undefined);
 		return this.#last && this.#chunks?.end(finishReason(this.#last, this.#calls > 0), usageIn(this.#last));
 	}
 }
@@ -113,7 +138,7 @@ const logprobsOf = ({ logprobs }: Line) =>
 
 /** `load` and `unload`: the end of a request without an answer. */
 const sentReason = ({ done_reason }: Line): "length" | "stop" =>
-	done_reason === "length" ? "length" : "stop";
+	done_reason?.toLowerCase() === "length" ? "length" : "stop";
 
 const finishReason = (line: Line, hasCalls: boolean): string => (hasCalls ? "tool_calls" : sentReason(line));
 

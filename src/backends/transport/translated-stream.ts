@@ -13,6 +13,7 @@ import { type DeltaContent, DeltaEvent, EventTemplate, Output } from "../../stre
 import type { EventFormat } from "../../streams/event-splitter.ts";
 import { type EventPiece, isDone, type StreamEvent, textOf } from "../../streams/sse.ts";
 import type { ChatChunk } from "../../tasks/text-generation/types.ts";
+import { dataLines } from "./chunk-text.ts";
 import type { EventReader, FailureOfCall } from "./event-scanner.ts";
 import { postForStream, type RequestBody, type RequestOptions, type StreamReply } from "./http.ts";
 import { StreamProgress } from "./progress.ts";
@@ -137,7 +138,11 @@ class TranslatingReader implements EventReader {
 	#templated: (Heading & { template: EventTemplate | undefined }) | undefined;
 	readonly #decoder = new TextDecoder();
 	readonly #parser = createParser({
-		onEvent: ({ event, data }) => this.#readData(event, data),
+		onEvent: ({ event, data }) => {
+			// Events that are parted by one line break have the name of the last.
+			const list = dataLines(data);
+			for (const one of list) this.#readData(list.length > 1 ? undefined : event, one);
+		},
 		onComment: (comment) => this.#events.push({ comment }),
 	});
 
@@ -179,6 +184,7 @@ class TranslatingReader implements EventReader {
 	}
 
 	#readData(event: string | undefined, data: string): void {
+		if (this.#error || this.done) return;
 		this.lastWasEvent = true;
 		if (event === PING) this.#events.push({ comment: PING });
 		// Proxies add it to streams of other APIs.

@@ -5,6 +5,7 @@ import type { Handler } from "../handler.ts";
 import { completeRawPrompt } from "../openai/completions.ts";
 import { onOpenAiRoutes } from "../openai/hosts.ts";
 import { ChatCompletionReply, completion, toolContext } from "../openai/reply/chat-reply.ts";
+import { chatReplyParser } from "../openai/reply/collected-reply.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { chatBody, takesOpenAiMessages } from "./chat-body.ts";
@@ -30,11 +31,14 @@ export const generateText: Handler<"text-generation"> = async (sent, call) => {
 
 const chat: Handler<"text-generation"> = async (input, call) => {
 	const body = chatBody(input, call);
-	if (!input.stream) return completionOf(await postJson(call, PATH, body, ChatCompletionReply), call, input);
+	const parse = chatReplyParser(toolContext(input, call), input.n ?? 1);
+	if (!input.stream)
+		return completionOf(await postJson(call, PATH, body, ChatCompletionReply, { parse }), call, input);
 	const reply = await postStream(call, PATH, body, {
 		schema: ChatCompletionReply,
 		choices: input.n ?? 1,
 		chat: toolContext(input, call),
+		parse,
 	});
 	return reply.kind === "stream" ? reply : completionOf(reply.value, call, input);
 };

@@ -28,15 +28,17 @@ export async function runJson<Schema extends z.ZodType>(
 	return resultOf(await postJson(call, path, body, z.unknown()), schema, call);
 }
 
-/** The result in a reply: in an envelope over REST, without one over a binding. */
+/** The result in a reply: in an envelope over REST, without one over a binding. Proxies add it or remove it. */
 export function resultOf<Schema extends z.ZodType>(
 	sent: unknown,
 	schema: Schema,
 	call: Call,
 ): z.output<Schema> {
-	const result = call.target.binding ? sent : Envelope.safeParse(sent).data?.result;
-	const parsed = safeParse(schema, result);
-	if (parsed.success) return parsed.data;
+	const inner = Envelope.safeParse(sent).data?.result;
+	for (const result of call.target.binding ? [sent, inner] : [inner, sent]) {
+		const parsed = result === undefined ? undefined : safeParse(schema, result);
+		if (parsed?.success) return parsed.data;
+	}
 	throw call.refusal?.({ body: sent }) ?? failureOfShape(call, `a result of ${call.target.model}`, sent);
 }
 

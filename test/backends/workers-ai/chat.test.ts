@@ -387,7 +387,6 @@ describe("a native reply", () => {
 
 	it.each([
 		'{"result":{}}',
-		'{"response":"bare"}',
 		'{"result":{"tool_calls":[]}}',
 		'{"result":{"choices":[]}}',
 		"[]",

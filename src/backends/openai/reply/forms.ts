@@ -7,19 +7,18 @@
 import { isRecord } from "../../../core/json.ts";
 
 const ENVELOPES = ["result", "data", "response", "output"] as const;
+/** Envelopes around an answer. */
+const MAX_DEPTH = 2;
 const MESSAGES = ["delta", "message", "messages"] as const;
 /** Fields with the text of an answer. A field `type` shows that an event is of another kind. */
 const TEXTS = ["content", "response", "text", "generated_text", "output_text", "completion"] as const;
 
 /** The same object if it has OpenAI's form. `undefined`: it has no answer and no usage. */
-export function usualForm(
-	sent: Record<string, unknown>,
-	isInner = false,
-): Record<string, unknown> | undefined {
+export function usualForm(sent: Record<string, unknown>, depth = 0): Record<string, unknown> | undefined {
 	const { choices } = sent;
 	if (Array.isArray(choices)) return sent;
 	if (isRecord(choices)) return { ...sent, choices: [choices] };
-	const inner = isInner ? undefined : innerForm(sent);
+	const inner = depth < MAX_DEPTH ? innerForm(sent, depth + 1) : undefined;
 	if (inner) return inner;
 	const choice = choiceOf(sent);
 	if (!choice) return undefined;
@@ -28,11 +27,11 @@ export function usualForm(
 	return { id, created, model, choices: [choice], ...(usage !== undefined && { usage }) };
 }
 
-function innerForm(sent: Record<string, unknown>): Record<string, unknown> | undefined {
+function innerForm(sent: Record<string, unknown>, depth: number): Record<string, unknown> | undefined {
 	for (const field of ENVELOPES) {
 		const value = sent[field];
 		const [only = value] = Array.isArray(value) && value.length === 1 ? value : [];
-		const form = isRecord(only) ? usualForm(only, true) : undefined;
+		const form = isRecord(only) ? usualForm(only, depth) : undefined;
 		if (form) return form;
 	}
 	return undefined;

@@ -20,6 +20,7 @@ import { readArguments } from "../../tool-arguments.ts";
 import { isErrorBody } from "../../transport/error-body.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
 import { argumentsText } from "../reply/sent-calls.ts";
+import { usualItem, usualResponse } from "./forms.ts";
 import type { ResponsesItem, SealedItem } from "./items.ts";
 import { responseState } from "./output.ts";
 import { SEARCH_ITEM, searchesIn } from "./searches.ts";
@@ -35,19 +36,22 @@ function partList(sent: unknown): unknown {
 const TextParts = z.preprocess(partList, z.array(TextPart).nullish());
 
 /** An item of any type. Unknown ones belong to features that the request does not have. */
-const SentItem = z.looseObject({
-	type: z.string(),
-	id: text,
-	call_id: text,
-	name: text,
-	/** Text of a function's call. Calls of other kinds, such as searches for tools, have objects. */
-	arguments: z.unknown().optional(),
-	input: text,
-	phase: text,
-	encrypted_content: text,
-	summary: TextParts,
-	content: TextParts,
-});
+const SentItem = z.preprocess(
+	usualItem,
+	z.looseObject({
+		type: z.string(),
+		id: text,
+		call_id: text,
+		name: text,
+		/** Text of a function's call. Calls of other kinds, such as searches for tools, have objects. */
+		arguments: z.unknown().optional(),
+		input: text,
+		phase: text,
+		encrypted_content: text,
+		summary: TextParts,
+		content: TextParts,
+	}),
+);
 export const UpstreamItem = SentItem.transform((item) => {
 	if (item.type !== "function_call") return item;
 	const text = readArguments(argumentsText(item.arguments));
@@ -55,15 +59,18 @@ export const UpstreamItem = SentItem.transform((item) => {
 });
 export type UpstreamItem = z.output<typeof UpstreamItem>;
 
-export const ResponseReply = z.looseObject({
-	model: text,
-	created_at: z.number().nullish(),
-	status: text,
-	output: z.array(UpstreamItem).nullish(),
-	error: z.unknown().optional(),
-	incomplete_details: z.looseObject({ reason: text }).nullish(),
-	usage: SentCounts,
-});
+export const ResponseReply = z.preprocess(
+	usualResponse,
+	z.looseObject({
+		model: text,
+		created_at: z.number().nullish(),
+		status: text,
+		output: z.array(UpstreamItem).nullish(),
+		error: z.unknown().optional(),
+		incomplete_details: z.looseObject({ reason: text }).nullish(),
+		usage: SentCounts,
+	}),
+);
 export type ResponseReply = z.output<typeof ResponseReply>;
 
 /** A reply that is no stream. */

@@ -15,6 +15,7 @@ import { callSeal } from "../../sealed-messages.ts";
 import type { Translator, UpstreamEvent } from "../../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
 import { PieceReader } from "./delta-pattern.ts";
+import { ItemPlaces, usualEvent } from "./forms.ts";
 import { OpenToolCall } from "./open-call.ts";
 import { eventState, responseState } from "./output.ts";
 import { CALL_EVENTS, CHANNELS, type PartType, partKey, SentParts, TEXT_EVENTS } from "./part-events.ts";
@@ -45,6 +46,7 @@ export class ResponseTranslator implements Translator {
 	#writer: ChunkWriter;
 	#final: ResponseReply | undefined;
 	readonly #check = new OutputCheck();
+	readonly #places = new ItemPlaces();
 	/** The first chunk is due. */
 	#hasOutput = false;
 	/** What belongs to the first chunk. */
@@ -75,7 +77,7 @@ export class ResponseTranslator implements Translator {
 	translate(sentEvent: UpstreamEvent): ChatChunk[] {
 		const { event: name, data } = sentEvent;
 		const sent: unknown = JSON.parse(data);
-		const event = isDelta(sent) ? sent : ResponseEvent.parse(sent);
+		const event = this.#places.placed(isDelta(sent) ? sent : ResponseEvent.parse(usualEvent(sent, name)));
 		if (event.type === "error" || name === "error") throw failureOfBody(this.#call, sent);
 		if (STARTS.has(event.type)) {
 			const { model, created_at: created } = event.response ?? {};
@@ -198,6 +200,7 @@ export class ResponseTranslator implements Translator {
 			const begun = this.#begin(item, at);
 			return [...begun, ...this.#arguments(at, this.#calls.get(at)?.complete(complete))];
 		}
+		if (item.type === "message" && this.#places.hasUnplaced) return [];
 		if (item.type === "message")
 			return (item.content ?? []).flatMap((part, place) => this.#completePart(part, at, place));
 		if (this.#seals.has(at)) return [];
