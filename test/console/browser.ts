@@ -13,15 +13,18 @@ let browser: Promise<Browser> | undefined;
 const profiles = new Map<string, Promise<BrowserContext>>();
 
 async function profileOf(origin: string): Promise<BrowserContext> {
-	browser ??= chromium.connect(inject("browser"));
-	const opened = await browser;
-	const profile = profiles.get(origin) ?? newProfile(opened);
+	const profile = profiles.get(origin) ?? newProfile(await opened());
 	profiles.set(origin, profile);
 	return profile;
 }
 
-async function newProfile(opened: Browser): Promise<BrowserContext> {
-	const profile = await opened.newContext({ viewport: { width: 1280, height: 900 } });
+const opened = (): Promise<Browser> => {
+	browser ??= chromium.connect(inject("browser"));
+	return browser;
+};
+
+async function newProfile(browser: Browser): Promise<BrowserContext> {
+	const profile = await browser.newContext({ viewport: { width: 1280, height: 900 } });
 	profile.setDefaultTimeout(PATIENCE_MS);
 	// An empty tab, so that the window stays: it closes with its last tab, and opening one takes half a second of CPU.
 	await profile.newPage();
@@ -41,15 +44,19 @@ export interface TabOptions {
 	expected?: RegExp;
 	/** Runs on the empty page, before its first load. */
 	before?(page: Page): Promise<unknown>;
+	/** The test sets the time. It is that of a whole profile, so the tab has a profile of its own. */
+	hasClock?: boolean;
 }
 
 /** A tab at a path of the console. */
 export async function openTab(
 	origin: string,
 	path = "/console",
-	{ expected, before }: TabOptions = {},
+	{ expected, before, hasClock = false }: TabOptions = {},
 ): Promise<Tab> {
-	const page = await (await profileOf(origin)).newPage();
+	const profile = hasClock ? await newProfile(await opened()) : await profileOf(origin);
+	const page = await profile.newPage();
+	if (hasClock) await page.clock.install();
 	const requests: string[] = [];
 	const problems: string[] = [];
 	page.on("request", (request) => {
@@ -65,7 +72,7 @@ export async function openTab(
 		page,
 		requests,
 		close: async () => {
-			await page.close();
+			await (hasClock ? profile : page).close();
 			expect(requests.filter((url) => new URL(url).host !== new URL(origin).host)).toEqual([]);
 			expect(problems).toEqual([]);
 		},

@@ -43,7 +43,7 @@ describe("a page whose data cannot be loaded", () => {
 			"Workers AI Read",
 			"Account API Tokens Read",
 		]);
-		const options = { expected: EXPECTED, before: (page: Page) => page.clock.install() };
+		const options = { expected: EXPECTED, hasClock: true };
 		caller = await openSession("serve", "/console/adapters", { token, ...options });
 		operator = await openSession("serve", "/console/adapters", options);
 	});
@@ -81,9 +81,9 @@ describe("a page whose data cannot be loaded", () => {
 
 	it("says that a list is not answered, and follows again when it is", async () => {
 		const { value: token } = await createToken("errors-a", "hangs", ["Workers AI Read"]);
-		const tab = await openSession("serve", "/console/models", { token, expected: EXPECTED });
+		const options = { token, expected: EXPECTED, hasClock: true };
+		const tab = await openSession("serve", "/console/models", options);
 		const { page } = tab;
-		await page.clock.install();
 		await follow(page, "/console/requests");
 		const part = page.getByText(/^No requests/);
 		await part.waitFor();
