@@ -16,7 +16,7 @@ const PARTS = { pace, batch, evict, interrupt, kill: killEach };
 const HELP = `node tools/local-engine/index.ts --chat FILE.gguf [options]
 
   --only A,B     of ${Object.keys(PARTS).join(", ")} (all)
-  --requests N   of pace (200) and evict (1000)`;
+  --requests N   of pace (500) and evict (1000)`;
 
 const { only, chat, requests } = readOptions(
 	{ only: { type: "string" }, chat: { type: "string" }, requests: { type: "string" } },

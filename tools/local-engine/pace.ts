@@ -1,7 +1,7 @@
 /**
- * From the start to the first token, and what the gateway adds to a call of llama-server, each in three runs. llama-server closes each
- * connection after an answer, so both kinds of call connect to it anew. CPU is counted by `/proc`, because latencies depend on the machine's
- * other work.
+ * From the start to the first token, and what the gateway adds to a call of llama-server, each in three runs. llama-server closes each connection
+ * after an answer without saying so, so direct calls connect anew; the gateway has one connection, and calls the model's own process on another
+ * one. CPU is counted by `/proc`, because latencies depend on the machine's other work.
  */
 import { cpuMicroseconds } from "../bench/process.ts";
 import { quantile } from "../bench/statistics.ts";
@@ -21,10 +21,11 @@ import {
 } from "./gateway.ts";
 
 const RUNS = 3;
-const WARM_UPS = 20;
+/** The engine of JavaScript compiles what is called often. */
+const WARM_UPS = 200;
 const [MODEL] = MODELS;
 
-export async function pace(file: string, requests = 200): Promise<boolean> {
+export async function pace(file: string, requests = 500): Promise<boolean> {
 	const starts: number[] = [];
 	const added: number[] = [];
 	for (let run = 0; run < RUNS; run++) {
@@ -43,7 +44,7 @@ export async function pace(file: string, requests = 200): Promise<boolean> {
 		if (!router) throw new Error(`no llama-server\n${gateway.output()}`);
 		const engine = addressOf(router);
 		const owned = ownProcesses(folder);
-		const [own, through] = [oneConnection(), oneConnection()];
+		const through = oneConnection();
 		const times: Record<"direct" | "gateway", number[]> = { direct: [], gateway: [] };
 		const cpu = (): number => owned.reduce((sum, pid) => sum + cpuMicroseconds(pid), 0) / 1_000;
 		const before = cpu();
@@ -53,7 +54,6 @@ export async function pace(file: string, requests = 200): Promise<boolean> {
 				model: MODEL,
 				path: "/v1/chat/completions",
 				key: engine.key,
-				agent: own,
 			});
 			const passed = await chat(gateway.port, { model: MODEL, path: GATEWAY_PATH, agent: through });
 			if (direct.status !== 200 || passed.status !== 200)
@@ -68,7 +68,6 @@ export async function pace(file: string, requests = 200): Promise<boolean> {
 		console.log(
 			`run ${run + 1}: first token after ${Math.round(starts.at(-1) ?? 0)} ms; p50 of llama-server ${direct.toFixed(2)} ms, through the gateway ${passed.toFixed(2)} ms; CPU of the gateway a call ${share.toFixed(2)} ms`,
 		);
-		own.destroy();
 		through.destroy();
 		await gateway.kill("SIGTERM");
 		remove(folder);

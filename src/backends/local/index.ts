@@ -42,5 +42,5 @@ const onModelRoutes = defineBackend(
 export const local: Backend = (target, services) =>
 	onModelRoutes(
 		{ ...target, url: addressOf(target, target.model) },
-		{ ...services, fetch: shortcut(services.fetch) },
+		{ ...services, fetch: shortcut(services) },
 	);

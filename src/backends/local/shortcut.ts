@@ -13,16 +13,28 @@ const ON_MODEL = /^(http:\/\/127\.0\.0\.1:\d{1,5}\/model:[^/]+)(\/.+)$/;
 /** Another program has the port, or the model is being loaded. */
 const NOT_READY: ReadonlySet<number> = new Set([401, 503]);
 
-/** Origins by the address of the model at the local engine, which knows the models of this machine only. */
-const origins = new Map<string, string>();
+/**
+ * llama-server keeps an idle connection as long. Later the process of another model may have the port, and it would answer, because it does not
+ * read the name of the model.
+ */
+const KNOWN_MS = 5_000;
+
+interface Known {
+	origin: string;
+	/** Epoch milliseconds. */
+	until: number;
+}
+
+/** By the address of the model at the local engine, which knows the models of this machine only. */
+const origins = new Map<string, Known>();
 
 export const shortcut =
-	(fetch: Fetch): Fetch =>
+	({ fetch, now }: Pick<BackendServices, "fetch" | "now">): Fetch =>
 	async (input, init) => {
 		const [, model, path] = ON_MODEL.exec(String(input)) ?? [];
 		if (model === undefined) return fetch(input, init);
-		const origin = origins.get(model);
-		if (origin !== undefined) {
+		const { origin, until = 0 } = origins.get(model) ?? {};
+		if (origin !== undefined && now() < until) {
 			try {
 				const response = await fetch(`${origin}${path}`, init);
 				if (!NOT_READY.has(response.status)) return response;
@@ -34,6 +46,7 @@ export const shortcut =
 		}
 		const response = await fetch(input, init);
 		const named = response.headers.get(ADDRESS_HEADER);
-		if (named !== null && LOOPBACK.test(named)) origins.set(model, named);
+		if (named !== null && LOOPBACK.test(named))
+			origins.set(model, { origin: named, until: now() + KNOWN_MS });
 		return response;
 	};

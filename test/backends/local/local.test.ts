@@ -1,5 +1,5 @@
 /** The backend of models on this machine, against replies that llama-server (build 11669) gave, and problems of the local engine. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { local } from "../../../src/backends/local/index.ts";
 import { Catalog } from "../../../src/models/catalog.ts";
 import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
@@ -116,6 +116,20 @@ describe("a call of a model with a process of its own", () => {
 		const third = asks(() => answered());
 		await outputOf(third);
 		expect([...urls(second), ...urls(third)]).toEqual([`${OWN}/v1/chat/completions`, path, path]);
+	});
+
+	it("goes to the engine again after five seconds, because another process may have the port", async () => {
+		vi.useFakeTimers({ toFake: ["Date"] });
+		const { path, asks } = engine();
+		const addresses: string[] = [];
+		for (const seconds of [0, 4.9, 0.2, 4.9]) {
+			vi.advanceTimersByTime(seconds * 1_000);
+			const asking = asks(() => answered(OWN));
+			await outputOf(asking);
+			addresses.push(...urls(asking));
+		}
+		vi.useRealTimers();
+		expect(addresses).toEqual([path, `${OWN}/v1/chat/completions`, path, `${OWN}/v1/chat/completions`]);
 	});
 
 	it("has the failure of the process itself", async () => {

@@ -655,6 +655,26 @@ describe.skipIf(skips)("a real llama-server", () => {
 		expect((await post(engine, LLAMA, "/v1/chat/completions", { ...HI, max_tokens: 2 })).status).toBe(200);
 	});
 
+	// Its tokens are bytes, so it can write any text that a grammar demands.
+	it("obeys a JSON schema", async () => {
+		placeReal();
+		place(LLAMA, { file: embeddingsFile ?? "" });
+		const engine = await start();
+		const schema = {
+			type: "object",
+			properties: { sky: { enum: ["blue"] } },
+			required: ["sky"],
+			additionalProperties: false,
+		};
+		const { status, json } = await post(engine, LLAMA, "/v1/chat/completions", {
+			...{ ...HI, max_tokens: 100 },
+			response_format: { type: "json_schema", json_schema: { name: "answer", schema } },
+		});
+		expect([status, json]).toEqual([200, expect.anything()]);
+		const [choice] = (json as { choices: { message: { content: string } }[] }).choices;
+		expect(JSON.parse(choice?.message.content ?? "")).toEqual({ sky: "blue" });
+	});
+
 	it.each([
 		["of another architecture", (file: Buffer) => replaced(file, "llama", "lamma")],
 		["that ends early", (file: Buffer) => file.subarray(0, file.length / 2)],

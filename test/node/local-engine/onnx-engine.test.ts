@@ -52,6 +52,11 @@ describe.skipIf(!program)("the engine of ONNX models", () => {
 		});
 		afterAll(() => engine.stop());
 
+		it("is alive, and ready with its models", async () => {
+			expect(JSON.parse(await engine.get("/health"))).toEqual({ status: "ok" });
+			expect(JSON.parse(await engine.get("/ready"))).toEqual({ models: 8, loading: [] });
+		});
+
 		it("embeds in OpenAI's form and in that of Text Embeddings Inference", async () => {
 			const openai = await engine.post("/v1/embeddings", { model: "bge-small-en-v1.5", input: TEXTS });
 			expect(openai).toMatchObject({ status: 200, json: { object: "list", model: "bge-small-en-v1.5" } });
