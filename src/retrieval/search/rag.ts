@@ -43,10 +43,14 @@ export async function searchRag(body: RagBody, context: SearchContext): Promise<
 	return pageOf(await searchInstance(planOf(body, context.instance.record.config), context));
 }
 
-/** The search with `response`, the answer of a model; with `stream` the events of the model. */
-export async function answerRag(body: RagBody, context: SearchContext): Promise<object | ReadableStream> {
+/** `answer`: the search with `response`, the answer of a model; with `stream` the events of the model. `isEmpty`: nothing was found. */
+export async function answerRag(
+	body: RagBody,
+	context: SearchContext,
+): Promise<{ answer: object | ReadableStream; isEmpty: boolean }> {
 	const { config } = context.instance.record;
 	const result = await searchInstance(planOf(body, config), context);
+	const isEmpty = result.chunks.length === 0;
 	const model = body.model || config.ai_search_model;
 	const messages = answerPrompt({
 		body: { messages: [{ role: "user", content: body.query }] },
@@ -57,12 +61,12 @@ export async function answerRag(body: RagBody, context: SearchContext): Promise<
 		const events = await serving("ai_search_model", () =>
 			context.models.native(model, { messages, stream: true }),
 		);
-		return events as ReadableStream;
+		return { answer: events as ReadableStream, isEmpty };
 	}
 	const completion = await serving("ai_search_model", async () =>
 		(await context.models.openAi("/chat/completions", { model, messages })).json(),
 	);
-	return { ...pageOf(result), response: contentOf(completion) };
+	return { answer: { ...pageOf(result), response: contentOf(completion) }, isEmpty };
 }
 
 const pageOf = ({ chunks, search_query }: SearchResult): object => ({

@@ -112,21 +112,28 @@ export interface SearchPlan {
 	reranking?: { model: string; threshold: number };
 }
 
-/** Throws 7038 or 7039, 7058, 7070. */
-export function searchPlan(
-	{ ai_search_options: options = {}, messages, query }: SearchBody,
-	config: InstanceConfig,
-	missing: "chatQueryMissing" | "searchQueryMissing",
-): SearchPlan {
-	const { query_rewrite: rewrite = {}, reranking = {}, retrieval = {} } = options;
+type MissingQuery = "chatQueryMissing" | "searchQueryMissing";
+
+/** `query`: what is searched. `history`: the messages before it. Throws 7038 or 7039. */
+export function questionOf(
+	{ messages, query }: SearchBody,
+	missing: MissingQuery,
+): Pick<SearchPlan, "query" | "history"> {
 	if (query !== undefined && messages !== undefined)
 		throw searchFailure(missing, "expected query or messages, and not both");
 	const { history, text } = queryOf(query, messages ?? []);
 	if (text.trim() === "") throw searchFailure(missing);
+	return { query: text.slice(0, MAX_QUERY_CHARACTERS).toWellFormed(), history };
+}
+
+/** Throws 7038 or 7039, 7058, 7070. */
+export function searchPlan(body: SearchBody, config: InstanceConfig, missing: MissingQuery): SearchPlan {
+	const { query_rewrite: rewrite = {}, reranking = {}, retrieval = {} } = body.ai_search_options ?? {};
+	const { history, query } = questionOf(body, missing);
 	const rewrites = (rewrite.enabled ?? config.rewrite_query) && history.some(({ role }) => role === "user");
 	const reranks = reranking.enabled ?? config.reranking;
 	return {
-		query: text.slice(0, MAX_QUERY_CHARACTERS).toWellFormed(),
+		query,
 		history,
 		types: typesOf(retrieval.retrieval_type, config),
 		fusion: retrieval.fusion_method ?? config.fusion_method,

@@ -6,17 +6,16 @@ import type { Context } from "hono";
 import { parseFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
-import { answerRag, RagBody, searchRag } from "../../retrieval/search/rag.ts";
+import { RagBody, searchRag } from "../../retrieval/search/rag.ts";
 import { DEFAULT_NAMESPACE } from "../../retrieval/search/records.ts";
-import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { answer } from "../answer.ts";
 import { ACCOUNT, below } from "../bases.ts";
 import { type AppCall, type AppRoute, type AppRouteDeclaration, defineRoutes } from "../route.ts";
 import { bodyOf, failure, TAG } from "./call.ts";
 import { startJob } from "./job-operations.ts";
 import { ragJson } from "./json.ts";
-import { marked, notedEnvelope } from "./lexical-scores.ts";
-import { contextOf, type SearchedCall } from "./search-operations.ts";
+import { notedEnvelope } from "./lexical-scores.ts";
+import { chatRag, contextOf, type SearchedCall } from "./search-operations.ts";
 
 const MAX_LISTED = 1_000;
 const EXAMPLE = { query: "How do I reset a password?" };
@@ -58,12 +57,7 @@ const RAGS: readonly AppRouteDeclaration[] = [
 		output: answer("ragSearchAnswer"),
 		async handler(c, call) {
 			const body = parseFields(RagBody(), await bodyOf(c, call), "body");
-			const context = contextOf(await ragCall(c, call));
-			const result = await answerRag(body, context);
-			const { isLexical } = context.models;
-			if (!(result instanceof ReadableStream)) return notedEnvelope({ result, isLexical });
-			const headers = { "content-type": SSE_CONTENT_TYPE, "cache-control": "no-cache" };
-			return marked(new Response(result, { headers }), { isLexical });
+			return chatRag(body, await ragCall(c, call));
 		},
 	},
 	{

@@ -10,13 +10,22 @@ import {
 	lookUp,
 	withoutQuestion,
 } from "../../retrieval/search/cache/cached-answers.ts";
+import type { OpenInstance } from "../../retrieval/search/client/search-instances.ts";
 import { type MultiResult, searchSeveral } from "../../retrieval/search/multi-search.ts";
-import { ChatBody, SearchBody, searchedInstances, searchPlan } from "../../retrieval/search/read-search.ts";
+import { answerRag, type RagBody } from "../../retrieval/search/rag.ts";
+import {
+	ChatBody,
+	questionOf,
+	SearchBody,
+	searchedInstances,
+	searchPlan,
+} from "../../retrieval/search/read-search.ts";
 import { type SearchContext, type SearchResult, searchInstance } from "../../retrieval/search/search.ts";
+import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import type { AppServices } from "../services.ts";
 import { cachedChat, keptChat } from "./cached-chat.ts";
 import type { InstanceCall } from "./item-operations.ts";
-import { cacheMarked, marked, type NotedResult } from "./lexical-scores.ts";
+import { cacheMarked, marked, type NotedResult, notedEnvelope } from "./lexical-scores.ts";
 import { searchModels } from "./model-calls.ts";
 
 /** A namespace, for one caller. */
@@ -109,35 +118,82 @@ export async function chat(sent: unknown, call: SearchedCall): Promise<Response>
 async function chatLookup(
 	{ ai_search_options: { cache, ...options } = {}, messages = [], ...fields }: ChatBody,
 	question: string,
-	{ instance, isPublic = false, services }: SearchedCall,
+	{ instance, isPublic = false, others = [], services }: SearchedCall & { others?: readonly OpenInstance[] },
 ): Promise<AnswerLookup | undefined> {
-	const { config } = instance.record;
-	if (config.paused || !cachesChat(cache, config)) return undefined;
+	if ([instance, ...others].some(isPaused) || !cachesChat(cache, instance.record.config)) return undefined;
 	const request = { kind: "chat", isPublic, fields, options, messages: withoutQuestion(messages) };
-	return lookUp({ question, request, threshold: cache?.cache_threshold }, instance, services.now);
+	const sent = { question, request, threshold: cache?.cache_threshold, others };
+	return lookUp(sent, instance, services.now).catch(() => undefined);
 }
 
-export async function searchNamespace(body: unknown, call: NamespaceCall): Promise<NotedResult<MultiResult>> {
-	return several(searchOf(body), call, "searchQueryMissing");
+const isPaused = ({ record }: OpenInstance): boolean => record.config.paused;
+
+/** The instances of a request, if all can be opened. The first has the model, the gateway and the cache of the answer. */
+async function openAll(
+	ids: readonly string[],
+	{ caller, namespace, services }: NamespaceCall,
+): Promise<[OpenInstance, ...OpenInstance[]] | undefined> {
+	const open = (id: string) => services.searchInstances.open(caller.account, namespace, id);
+	const [first, ...others] = await Promise.all(ids.map(open)).catch(() => []);
+	return first && [first, ...others];
 }
+
+export async function searchNamespace(sent: unknown, call: NamespaceCall): Promise<NotedResult<MultiResult>> {
+	const body = searchOf(sent);
+	const { services } = call;
+	await services.searchInstances.namespace(call.caller.account, call.namespace);
+	const { ai_search_options: { cache, ...options } = {}, messages } = body;
+	const opened = cache?.enabled ? await openAll(searchedInstances(body), call) : undefined;
+	if (!opened || opened.some(isPaused)) return several(body, call, "searchQueryMissing");
+	const [instance, ...others] = opened;
+	const { query } = questionOf(body, "searchQueryMissing");
+	const request = { kind: "search", options, messages: messages && withoutQuestion(messages) };
+	const asked = { question: query, request, threshold: cache?.cache_threshold, others };
+	const lookup = await lookUp(asked, instance, services.now).catch(() => undefined);
+	const { found } = lookup ?? {};
+	if (found) {
+		const result = parseJson(found.text) as MultiResult;
+		return { result, isLexical: found.isLexical, cacheStatus: "HIT" };
+	}
+	const noted = await several(body, call, "searchQueryMissing");
+	const { isLexical, result } = noted;
+	if (isWhole(noted)) await lookup?.keep({ text: JSON.stringify(result), isLexical });
+	return { ...noted, cacheStatus: "MISS" };
+}
+
+/** Nothing has failed, so that the same request would have the same result. */
+const isWhole = ({ hidden = [], result }: NotedResult<MultiResult>): boolean =>
+	hidden.length === 0 && !result.errors;
 
 export async function chatNamespace(sent: unknown, call: NamespaceCall): Promise<Response> {
 	const body = chatOf(sent);
 	const { ai_search_options, messages = [] } = body;
-	const { hidden, isLexical, result } = await several(
-		{ messages, ai_search_options },
-		call,
-		"chatQueryMissing",
-	);
+	const { services } = call;
+	await services.searchInstances.namespace(call.caller.account, call.namespace);
+	const ids = searchedInstances(body);
+	const opened = await openAll(ids, call);
+	const isStream = body.stream === true;
+	let lookup: AnswerLookup | undefined;
+	if (opened) {
+		const [instance, ...others] = opened;
+		const { query } = questionOf({ messages }, "chatQueryMissing");
+		lookup = await chatLookup(body, query, { ...call, instance, others });
+		const cached = lookup && cachedChat(lookup, isStream);
+		if (cached) return cached;
+	}
+	const noted = await several({ messages, ai_search_options }, call, "chatQueryMissing");
+	const { hidden, isLexical, result } = noted;
 	const { chunks } = result;
 	if (chunks.length === 0 && hidden?.[0]) throw hidden[0];
-	const { services } = call;
-	// The first instance has the model and the gateway of the answer.
-	const [first = ""] = searchedInstances(body);
-	const instance = await services.searchInstances.open(call.caller.account, call.namespace, first);
+	const [first = ""] = ids;
+	const instance =
+		opened?.[0] ?? (await services.searchInstances.open(call.caller.account, call.namespace, first));
 	const { models } = contextOf({ ...call, instance });
 	const { ai_search_model: model } = instance.record.config;
-	return marked(await answerChat({ body, chunks, model }, { ...services, models }), { isLexical });
+	const answer = marked(await answerChat({ body, chunks, model }, { ...services, models }), { isLexical });
+	if (!lookup) return answer;
+	if (chunks.length === 0 || !isWhole(noted)) return cacheMarked(answer, "MISS");
+	return keptChat(answer, lookup, { isStream, isLexical, waitUntil: services.waitUntil });
 }
 
 async function several(
@@ -147,7 +203,6 @@ async function several(
 ): Promise<NotedResult<MultiResult>> {
 	const { caller, namespace, services } = call;
 	const ids = searchedInstances(body);
-	await services.searchInstances.namespace(caller.account, namespace);
 	let isLexical = false;
 	const hidden: AiError[] = [];
 	const result = await searchSeveral(
@@ -163,4 +218,30 @@ async function several(
 		body.ai_search_options?.retrieval?.max_num_results,
 	);
 	return { result, isLexical, hidden };
+}
+
+/** An answer of the older API, whose question is the only text. */
+export async function chatRag(body: RagBody, call: SearchedCall): Promise<Response> {
+	const { instance, services } = call;
+	const context = contextOf(call);
+	const { config } = instance.record;
+	const { query, stream, ...others } = body;
+	const isStream = stream === true;
+	const request = { kind: "rag", isStream, ...others };
+	const lookup =
+		config.cache && !config.paused
+			? await lookUp({ question: query, request }, instance, services.now)
+			: undefined;
+	const cached = lookup && cachedChat(lookup, isStream);
+	if (cached) return cached;
+	const { answer, isEmpty } = await answerRag(body, context);
+	const { isLexical } = context.models;
+	const headers = { "content-type": SSE_CONTENT_TYPE, "cache-control": "no-cache" };
+	const response =
+		answer instanceof ReadableStream
+			? marked(new Response(answer, { headers }), { isLexical })
+			: notedEnvelope({ result: answer, isLexical });
+	if (!lookup) return response;
+	if (isEmpty) return cacheMarked(response, "MISS");
+	return keptChat(response, lookup, { isStream, isLexical, waitUntil: services.waitUntil });
 }

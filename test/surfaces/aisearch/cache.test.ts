@@ -195,6 +195,133 @@ describe("the cache of searches", () => {
 	});
 });
 
+describe("the cache of a namespace", () => {
+	const options = { instance_ids: ["docs", "other"] };
+	const namespace = async (config: object = {}) => {
+		const api = await cachedApi(config);
+		await api.create("other");
+		await api.upload("invoices.md", "An invoice has the password of your account.", {}, "other");
+		const ask = async (path: string, body: object) => {
+			const response = await api.send("POST", `/namespaces/default/${path}`, body);
+			// biome-ignore lint/suspicious/noExplicitAny: the tests compare it.
+			return [response.headers.get("cf-aig-cache-status"), (await response.json()) as any] as const;
+		};
+		const chat = (content = QUESTION, others: object = {}) =>
+			ask("chat/completions", chatBody(content, { ai_search_options: { ...options, ...others } }));
+		return { api, ask, chat };
+	};
+
+	it("answers a chat of several instances again, also a similar one, and bills it once", async () => {
+		const { api, chat } = await namespace({ cache_threshold: "flexible_friend" });
+		const [first, paid] = await chat();
+		const [second, free] = await chat();
+		expect([first, second]).toEqual(["MISS", "HIT"]);
+		expect(free).toMatchObject({ chunks: paid.chunks, choices: paid.choices, usage: { neurons: 0 } });
+		expect(paid.chunks.map(({ instance_id: id }: { instance_id: string }) => id).sort()).toEqual([
+			"docs",
+			"other",
+		]);
+		expect((await chat("How do I reset the password of an account in the settings?"))[0]).toBe("HIT");
+		const { requests } = await api.services.ledgers.of("local").requests({ limit: 100 });
+		// An embedding of each item, one of the question in each instance, and the answer.
+		expect(requests).toHaveLength(5);
+	});
+
+	it.each(["docs", "other"])("forgets after a change of an item in %s", async (instance) => {
+		const { api, chat } = await namespace();
+		await chat();
+		expect((await chat())[0]).toBe("HIT");
+		await api.upload("new.md", "Passwords are changed every month.", {}, instance);
+		expect((await chat())[0]).toBe("MISS");
+		expect((await chat())[0]).toBe("HIT");
+	});
+
+	it("differs by the instances, and their configurations", async () => {
+		const { api, chat } = await namespace();
+		await chat();
+		expect((await chat(QUESTION, { instance_ids: ["docs"] }))[0]).toBe("MISS");
+		expect((await chat(QUESTION, { instance_ids: ["other", "docs"] }))[0]).toBe("MISS");
+		await api.put("/instances/other", { max_num_results: 1 });
+		expect((await chat())[0]).toBe("MISS");
+	});
+
+	it("is not used if an instance is paused, is missing, or the request says so", async () => {
+		const { api, chat } = await namespace();
+		expect((await chat(QUESTION, { cache: { enabled: false } }))[0]).toBeNull();
+		expect((await chat(QUESTION, { instance_ids: ["docs", "missing"] }))[0]).toBeNull();
+		await api.put("/instances/other", { paused: true });
+		const [status, { chunks }] = await chat();
+		expect([status, chunks.length]).toEqual([null, 1]);
+	});
+
+	it("answers searches that ask for it", async () => {
+		const { api, ask } = await namespace();
+		const search = (cache: object) =>
+			ask("search", { query: QUESTION, ai_search_options: { ...options, cache } });
+		const [none, plain] = await search({});
+		const [first] = await search({ enabled: true });
+		const [second, hit] = await search({ enabled: true });
+		expect([none, first, second]).toEqual([null, "MISS", "HIT"]);
+		expect(hit.result).toEqual(plain.result);
+		await api.upload("new.md", "Passwords are changed every month.", {}, "other");
+		expect((await search({ enabled: true }))[0]).toBe("MISS");
+		expect(
+			(await api.post("/namespaces/absent/search", { query: "x", ai_search_options: options })).errors[0]
+				?.code,
+		).toBe(7063);
+	});
+});
+
+describe("the cache of AutoRAG", () => {
+	const rag = async (config: object = {}) => {
+		const api = await cachedApi(config);
+		const ask = async (body: object, path = "ai-search") => {
+			const response = await api.app.request(
+				`http://gateway/client/v4/accounts/local/autorag/rags/docs/${path}`,
+				{ method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } },
+			);
+			return [response.headers.get("cf-aig-cache-status"), await response.text()] as const;
+		};
+		return { api, ask };
+	};
+
+	it("answers the same and a similar question again, complete and as a stream", async () => {
+		const { api, ask } = await rag({ cache_threshold: "flexible_friend" });
+		const [first, paid] = await ask({ query: QUESTION });
+		const [second, free] = await ask({ query: QUESTION });
+		expect([first, second]).toEqual(["MISS", "HIT"]);
+		expect(JSON.parse(free)).toEqual(JSON.parse(paid));
+		expect((await ask({ query: "How do I reset the password of an account in the settings?" }))[0]).toBe(
+			"HIT",
+		);
+		const stream = { query: QUESTION, stream: true };
+		const [streamed, events] = await ask(stream);
+		expect(streamed).toBe("MISS");
+		await expect.poll(async () => (await ask(stream))[0]).toBe("HIT");
+		const withoutNeurons = (text: string) => text.replace(/"neurons":[\d.]+/g, '"neurons":0');
+		expect(withoutNeurons((await ask(stream))[1])).toBe(withoutNeurons(events));
+		const { requests } = await api.services.ledgers.of("local").requests({ limit: 100 });
+		// An embedding of the item; one of the question and an answer, complete and as a stream.
+		expect(requests).toHaveLength(5);
+	});
+
+	it("differs by the other fields, and forgets after a change of an item", async () => {
+		const { api, ask } = await rag();
+		await ask({ query: QUESTION });
+		expect((await ask({ query: QUESTION, system_prompt: "Be short." }))[0]).toBe("MISS");
+		expect((await ask({ query: QUESTION, max_num_results: 1 }))[0]).toBe("MISS");
+		await api.upload("new.md", "Passwords are changed every month.");
+		expect((await ask({ query: QUESTION }))[0]).toBe("MISS");
+	});
+
+	it("has no searches, and is off if the instance says so", async () => {
+		const { ask } = await rag();
+		expect((await ask({ query: QUESTION }, "search"))[0]).toBeNull();
+		const off = await rag({ cache: false });
+		expect((await off.ask({ query: QUESTION }))[0]).toBeNull();
+	});
+});
+
 describe("the similarity of questions", () => {
 	const words = (count: number, from = 0) =>
 		Array.from({ length: count }, (_, index) => `word${index + from}`).join(" ");

@@ -32,6 +32,7 @@ export interface AnswerLookup {
 }
 
 interface AnswerCalls {
+	version(): Promise<number>;
 	find(
 		key: CachedQuestion,
 		options: { least: number; now: number },
@@ -42,24 +43,39 @@ interface AnswerCalls {
 	): Promise<void>;
 }
 
-/** `request`: all that the answer depends on, but the question. A cache that cannot be read is a miss. */
+const answersOf = <Value>(
+	{ call }: OpenInstance,
+	method: (calls: AnswerCalls) => Promise<Value>,
+): Promise<Value> => call((object) => method(callsOfPart(() => object.answers() as unknown as AnswerCalls)));
+
+/** What the answers of an instance depend on, and for another instance than the one with the cache also the changes of its items. */
+const stateOf = ({ record: { config, indexVersion } }: OpenInstance): unknown[] => [indexVersion, config];
+const otherState = async (instance: OpenInstance): Promise<unknown[]> => [
+	...stateOf(instance),
+	await answersOf(instance, (calls) => calls.version()),
+];
+
+interface Question {
+	question: string;
+	/** All that the answer depends on, but the question and the instances. */
+	request: object;
+	threshold?: CacheThreshold | undefined;
+	/** Instances whose chunks are in the answer, too. */
+	others?: readonly OpenInstance[];
+}
+
+/** The instance has the cache. One that cannot be read is a miss. Rejects if another instance cannot be read. */
 export async function lookUp(
-	{
-		question,
-		request,
-		threshold,
-	}: { question: string; request: object; threshold?: CacheThreshold | undefined },
-	{ call, record }: OpenInstance,
+	{ others = [], question, request, threshold }: Question,
+	instance: OpenInstance,
 	now: () => number,
 ): Promise<AnswerLookup> {
-	const { config, indexVersion } = record;
+	const { config } = instance.record;
 	const least = CACHE_THRESHOLDS[threshold ?? config.cache_threshold];
-	const key = {
-		question,
-		scope: await checksumOf(new TextEncoder().encode(JSON.stringify([indexVersion, config, request]))),
-	};
+	const depends = [...stateOf(instance), request, ...(await Promise.all(others.map(otherState)))];
+	const key = { question, scope: await checksumOf(new TextEncoder().encode(JSON.stringify(depends))) };
 	const answers = <Value>(method: (calls: AnswerCalls) => Promise<Value>): Promise<Value> =>
-		call((object) => method(callsOfPart(() => object.answers() as unknown as AnswerCalls)));
+		answersOf(instance, method);
 	const read = await answers((calls) => calls.find(key, { least, now: now() })).catch(() => undefined);
 	const found = read?.body === undefined ? undefined : (parseJson(read.body) as KeptAnswer);
 	return {

@@ -130,6 +130,11 @@ export class AnswerTable extends RpcTarget {
 		this.#sql.exec(`DELETE FROM answers WHERE ${condition}`, ...values);
 	}
 
+	/** For the scope of answers from several instances. */
+	version(): number {
+		return this.#version;
+	}
+
 	get #version(): number {
 		return this.#sql.exec<{ version: number }>("SELECT version FROM answer_version").one().version;
 	}
