@@ -54,6 +54,14 @@ describe("containers", () => {
 		);
 	});
 
+	it.each(["xl/worksheets/sheet1.bin", "xl/other.BIN"])(
+		"of XLSB with more than 3 MB in %s are refused before they are read",
+		async (part) => {
+			const large = withParts("prices.xlsb", { [part]: new Uint8Array(3_000_001) });
+			expect(await textOf("a.xlsb", large)).toBe(TOO_COMPLEX);
+		},
+	);
+
 	it("with thousands of parts are refused", async () => {
 		const parts = Object.fromEntries(Array.from({ length: 2_001 }, (_, i) => [`word/${i}.xml`, "<a/>"]));
 		expect(await textOf("a.docx", withParts("report.docx", parts))).toBe(
