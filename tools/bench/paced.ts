@@ -2,20 +2,20 @@
 
 import { request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Contender, How } from "./contenders.ts";
+import type { How } from "./contenders.ts";
 import { CHAT, type Context, start, startBoth, stopAll } from "./context.ts";
 import { type Ask, agentOf, warmUp } from "./load.ts";
 import { quantile, spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
 
-const STREAMS = 24;
+export const STREAMS = 24;
 const MANY = 64;
 /** Answers of 200 events each. The streams themselves run the code too rarely for the JavaScript engine to optimise it. */
 const WARM_UP_ANSWERS = 150;
 const WARM_UP_MS = 30_000;
 /** Delay between the starts of two streams, so that their chunks are not synchronised. */
 const APART_MS = 7;
-const BODY = { ...CHAT, stream: true, stream_options: { include_usage: true } };
+export const BODY = { ...CHAT, stream: true, stream_options: { include_usage: true } };
 
 interface Passed {
 	/** Milliseconds from the request to the first event. */
@@ -86,7 +86,10 @@ async function compare(
 		}));
 		await warmUp(loops, WARM_UP_ANSWERS, WARM_UP_MS);
 		for (let round = 0; round <= context.rounds; round++) {
-			const [a, b] = await Promise.all([passing(floor, streams), passing(other, streams, how)]);
+			const [a, b] = await Promise.all([
+				passing(floor.ask("paced", BODY), streams),
+				passing(other.ask("paced", BODY, how), streams),
+			]);
 			const over = (share: number, of: (one: Passed) => number[]) =>
 				quantile(b.flatMap(of), share) - quantile(a.flatMap(of), share);
 			// The first round opens the connections.
@@ -103,13 +106,13 @@ async function compare(
 	return rounds;
 }
 
-async function passing(contender: Contender, streams: number, how?: How): Promise<Passed[]> {
+/** `ask`: of a stream whose engine is paced. */
+export async function passing(ask: Ask, streams: number): Promise<Passed[]> {
 	const agent = agentOf(streams);
-	const paceRequest = contender.ask("paced", BODY, how);
 	const passed = await Promise.all(
 		Array.from({ length: streams }, async (_, i) => {
 			await wait(i * APART_MS);
-			return watch(paceRequest, agent);
+			return watch(ask, agent);
 		}),
 	);
 	agent.destroy();

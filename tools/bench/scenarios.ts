@@ -1,5 +1,6 @@
 /** The scenarios of the bench. Each starts the contenders that it needs and stops them. */
 import { attack } from "./attack.ts";
+import { streamsBesideQueries } from "./beside-queries.ts";
 import { bundleSize } from "./bundle.ts";
 import { COALESCE_MS, type Contender, type ContenderName, type How, type Mode } from "./contenders.ts";
 import { CHAT, type Context, start, startBoth, stopAll } from "./context.ts";
@@ -49,6 +50,7 @@ export type ScenarioName =
 	| "commits"
 	| "storage"
 	| "vectors"
+	| "beside-queries"
 	| "attack"
 	| "gateways"
 	| "logs"
@@ -157,6 +159,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	commits,
 	storage: durableStores,
 	vectors: vectorIndexes,
+	"beside-queries": streamsBesideQueries,
 	attack,
 	gateways,
 	logs: logPages,

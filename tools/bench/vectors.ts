@@ -12,8 +12,8 @@ import { exactly, spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
 import { ADMIN_TOKEN } from "./token.ts";
 
-const DIMENSIONS = 768;
-const VECTORS = 20_000;
+export const DIMENSIONS = 768;
+export const VECTORS = 20_000;
 /** 18 MB of lines. */
 const UPLOADED_AT_ONCE = 2_500;
 /** Vectors of the bar of uploads. */
@@ -41,9 +41,8 @@ export async function vectorIndexes({ field, say }: Context): Promise<Row[]> {
 	);
 	try {
 		const api = apiAt(served.url);
-		await api("", { name: "bench", config: { dimensions: DIMENSIONS, metric: "cosine" } });
 		const vectors = Array.from({ length: VECTORS }, randomVector);
-		const uploads = await upload(api, vectors);
+		const uploads = await createIndex(api, vectors);
 		say("  uploaded");
 		for (let query = 0; query < WARM_UP_QUERIES; query++) await nearest(api, randomVector());
 		const times: number[] = [];
@@ -76,7 +75,7 @@ export async function vectorIndexes({ field, say }: Context): Promise<Row[]> {
 
 type Api = (path: string, body: string | object) => Promise<{ matches: { id: string }[] }>;
 
-const apiAt =
+export const apiAt =
 	(url: string): Api =>
 	async (path, body) => {
 		const response = await fetch(`${url}/client/v4/accounts/bench/vectorize/v2/indexes${path}`, {
@@ -93,7 +92,8 @@ const apiAt =
 	};
 
 /** Milliseconds of the uploads of {@link MEASURED_UPLOAD} vectors. */
-async function upload(api: Api, vectors: readonly number[][]): Promise<number> {
+export async function createIndex(api: Api, vectors: readonly number[][]): Promise<number> {
+	await api("", { name: "bench", config: { dimensions: DIMENSIONS, metric: "cosine" } });
 	let measured = 0;
 	for (let start = 0; start < vectors.length; start += UPLOADED_AT_ONCE) {
 		const lines = vectors
@@ -107,7 +107,7 @@ async function upload(api: Api, vectors: readonly number[][]): Promise<number> {
 	return measured;
 }
 
-async function nearest(api: Api, vector: readonly number[]): Promise<number[]> {
+export async function nearest(api: Api, vector: readonly number[]): Promise<number[]> {
 	const { matches } = await api("/bench/query", { vector, topK: TOP_K });
 	return matches.map(({ id }) => Number(id));
 }
@@ -126,7 +126,7 @@ async function recall(api: Api, vectors: readonly number[][]): Promise<number> {
 	return found / (RECALL_QUERIES * TOP_K);
 }
 
-const randomVector = (): number[] =>
+export const randomVector = (): number[] =>
 	Array.from({ length: DIMENSIONS }, () => Number((Math.random() - 0.5).toFixed(DIGITS)));
 
 function product(a: readonly number[], b: readonly number[]): number {
