@@ -271,6 +271,16 @@ describe("a model of the catalogue that OpenAI serves", () => {
 		await read(response);
 	});
 
+	it("receives the fields of a chat that Responses has too, and no others", async () => {
+		const { post, sent } = gateway(SCRIPT, { api: "responses" });
+		const messages = [{ role: "user", content: "Hi" }];
+		const fields = { prompt_cache_key: "key", safety_identifier: "caller", unknown_field: 1 };
+		const response = await post("/v1/chat/completions", { model: LLAMA, messages, ...fields });
+		await read(response);
+		expect(sent[0]?.body).toMatchObject({ prompt_cache_key: "key", safety_identifier: "caller" });
+		expect(sent[0]?.body).not.toHaveProperty("unknown_field");
+	});
+
 	it("receives the effort none", async () => {
 		const { post, sent } = gateway();
 		const body = { model: "gpt-5.6-sol", messages: [{ role: "user", content: "Hi" }], tools: [CHAT_TOOL] };

@@ -12,7 +12,11 @@ export interface Area {
  */
 export const WIDE_TESTS: readonly (readonly string[])[] = [
 	["test/pipeline/**/*.test.ts"],
-	["test/accounts/client/*.test.ts", "test/backends/!(simulator)/*.test.ts"],
+	[
+		"test/accounts/client/*.test.ts",
+		"test/backends/!(simulator)/*.test.ts",
+		"test/websearch/hosted/*.test.ts",
+	],
 	// The walk through the OpenAPI document depends on what other tests leave in the Worker.
 	["test/surfaces/!(hostile*).test.ts", "test/surfaces/!(gateway)/!(openapi-walk).test.ts"],
 	["test/gateways/run/*.test.ts", "test/surfaces/gateway/*.test.ts"],
