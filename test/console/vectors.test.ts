@@ -91,6 +91,15 @@ it("an index is created, searched in four ways, shown as a picture and deleted",
 	await query.getByRole("button", { name: "Search" }).click();
 	await query.getByText("invalid query vector, expected 384 dimensions, and got 2 dimensions").waitFor();
 
+	const today = new Date().toISOString().slice(0, 10);
+	const usage = await openSession("serve", `/console/usage?from=${today}&to=${today}`, { expected: /401/ });
+	const row = usage.page.getByRole("region", { name: "Vector indexes" }).locator("tbody tr").first();
+	await row.getByText("pages").waitFor();
+	// Twelve vectors of 384 dimensions.
+	expect(await row.textContent()).toMatch(/^pages[1-9]\d*[\d,]+4,608\$0/);
+	expect(await faultsOf(usage.page)).toEqual([]);
+	await usage.close();
+
 	await page.getByRole("button", { name: "Delete pages" }).click();
 	await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
 	await page.getByText("This account has no vector indexes.").waitFor();

@@ -158,6 +158,15 @@ export interface ChatDelta {
 
 export type Dimension = "day" | "model" | "task" | "token" | "backend";
 
+/** A row of `usage/vectors`, by index. */
+export interface VectorUsageRow {
+	index: string;
+	queries: number;
+	queried_dimensions: number;
+	stored_dimensions: number;
+	usd: number;
+}
+
 /** A row of `usage`: its dimensions are the requested ones. `null`: the operator, or no engine. */
 export type UsageRow = UsageCounts & Partial<Record<Dimension, string | null>>;
 

@@ -21,6 +21,7 @@ import { useSession } from "../session/session.ts";
 import { tokenText, useTokenNames } from "../tokens/names.ts";
 import { Budgets } from "../usage/budgets.tsx";
 import { CHART_TITLES, CHARTS } from "../usage/charts.ts";
+import { VectorUsage } from "../usage/vector-usage.tsx";
 
 const UsageChart = lazy(() =>
 	import("../usage/chart.tsx").catch((error) => {
@@ -153,6 +154,7 @@ export default function Usage() {
 							/>
 							{info.truncated && <p>There are more rows than the report contains.</p>}
 						</Section>
+						<VectorUsage from={from} to={to} />
 					</>
 				)}
 			</Loading>
