@@ -6,6 +6,7 @@
 import { counter, type Metric } from "../../core/metric.ts";
 import { bufferedBytes, runningShadows } from "../../core/process-counts.ts";
 import { CounterSeries } from "../../core/series.ts";
+import type { Model } from "../../models/model.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import type { EndedRequest } from "../ended-request.ts";
 import { collectsLog, collectsPayload } from "../logs/collection.ts";
@@ -22,8 +23,7 @@ const MAX_LABEL_SETS = 100;
 /** A request with its answer, for its shadow. */
 export interface ShadowedRequest {
 	shadow: FoundShadow;
-	/** The id of the model. */
-	model: string;
+	model: Model;
 	account: string;
 	settings: GatewaySettings;
 	log: Log;
@@ -61,15 +61,15 @@ export class Shadows<Services extends GatewayServices> {
 		const { step, exchange } = request;
 		const named = step?.modelId ?? step?.model;
 		if (named === undefined) return;
-		const choose = (model: string): void => {
-			const shadow = services.shadowRoutes.find(model);
+		const choose = ({ model }: { model: Model }): void => {
+			const shadow = services.shadowRoutes.find(model.id);
 			if (shadow && this.#shareOf(shadow, services).next()) this.#begin(shadow, model, request, services);
 		};
 		try {
 			const caller = { account: exchange.account, credential: { kind: "operator" } as const };
 			const resolved = resolveModel(named, caller, services);
-			if (!(resolved instanceof Promise)) choose(resolved.model.id);
-			else services.waitUntil(resolved.then(({ model }) => choose(model.id)).catch(() => {}));
+			if (!(resolved instanceof Promise)) choose(resolved);
+			else services.waitUntil(resolved.then(choose).catch(() => {}));
 		} catch {
 			// A name of a provider's model, which has no route.
 		}
@@ -99,7 +99,7 @@ export class Shadows<Services extends GatewayServices> {
 		return created;
 	}
 
-	#begin(shadow: FoundShadow, model: string, request: EndedRequest, services: Services): void {
+	#begin(shadow: FoundShadow, model: Model, request: EndedRequest, services: Services): void {
 		const { exchange, settings, hasLeft } = request;
 		const { account } = exchange;
 		const count = (outcome: ShadowOutcome | "dropped"): void => this.#outcomes.add([shadow.name, outcome]);

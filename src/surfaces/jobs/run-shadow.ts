@@ -14,6 +14,7 @@ import { retentionOf } from "../../gateways/logs/collection.ts";
 import type { RunShadow, ShadowedRequest, ShadowOutcome } from "../../gateways/run/shadows.ts";
 import { DEFAULT_SETTINGS, type GatewaySettings } from "../../gateways/settings.ts";
 import { sourceOfShadow } from "../../gateways/shadows/shadow-routes.ts";
+import type { Model } from "../../models/model.ts";
 import { ledgerObserver } from "../../telemetry/exchange-observer.ts";
 import { FailureCounts } from "../../telemetry/failure-counts.ts";
 import type { AppServices } from "../services.ts";
@@ -31,7 +32,7 @@ export const runShadow: RunShadow<AppServices> = async (shadowed, services, sign
 	const { account, isPart, log, model, settings, shadow } = shadowed;
 	const { request, response, row } = log;
 	const again = request?.complete && response ? sentAgain(row.path, request.text) : undefined;
-	if (!again?.ok || !response || !(await isChat(model, services))) return "unsent";
+	if (!again?.ok || !response || !(await isChat(model))) return "unsent";
 	const run = lineRunner(servicesOf(shadowed, services));
 	const answered = await unloggedAnswer(
 		{
@@ -44,7 +45,7 @@ export const runShadow: RunShadow<AppServices> = async (shadowed, services, sign
 			},
 			headers: unloggedHeaders(settings.id),
 			signal,
-			...lineOf(again, model),
+			...lineOf(again, model.id),
 		},
 		{
 			services,
@@ -88,9 +89,7 @@ export const runShadow: RunShadow<AppServices> = async (shadowed, services, sign
 const afterOf = ({ after }: Comparison): Pick<Comparison, "after"> => (after ? { after } : {});
 
 /** The path of a run does not tell the task of its model. */
-async function isChat(id: string, { catalog }: AppServices): Promise<boolean> {
-	const model = catalog.find(id);
-	if (!model) return false;
+async function isChat(model: Model): Promise<boolean> {
 	try {
 		await onlyFor(OPENAI_CHAT)(model);
 		return true;
@@ -109,7 +108,7 @@ const servicesOf = ({ model, settings, shadow }: ShadowedRequest, services: AppS
 	log: () => {},
 	gateways: withMembers(services.gateways, { find: async () => rulesOf(settings) }),
 	routing: withMembers(services.routing, {
-		find: (id) => (id === model ? shadow.routed : services.routing.find(id)),
+		find: (id) => (id === model.id ? shadow.routed : services.routing.find(id)),
 	}),
 });
 

@@ -24,12 +24,14 @@ interface Row {
 async function shadowed(
 	answer: (sent: Sent) => Response | Promise<Response>,
 	setting: Partial<typeof SHADOW> | undefined = {},
+	routes: object = {},
 ) {
 	const targets = [{ backend: "engine", model: "old" }];
 	const gateway = await replays(answer, {
 		ROUTES: {
 			old: { targets, ...(setting && { shadow: { ...SHADOW, ...setting } }) },
 			new: [{ backend: "engine", model: "new" }],
+			...routes,
 		},
 	});
 	const outcomes = (): Record<string, number> =>
@@ -100,6 +102,18 @@ describe("a shadow", () => {
 		]);
 		// Its requests have no logs.
 		expect((await gateway.call<object[]>("/main/logs")).result).toHaveLength(4);
+	});
+
+	it("serves models that only the pattern of a route names", async () => {
+		const targets = [{ backend: "engine", model: "old" }];
+		const gateway = await shadowed(echo, {}, { "acme/*": { targets, shadow: { ...SHADOW, name: "wide" } } });
+		const messages = [{ role: "user", content: "one" }];
+		await gateway.log("/ai/v1/chat/completions", { model: "acme/chat", messages });
+		await gateway.settled(1);
+		expect(gateway.outcomes()).toEqual({ compared: 1 });
+		expect((await gateway.call<Row[]>("/main/shadows/wide/results")).result).toMatchObject([
+			{ before: { model: "acme/chat" }, after: { text: "new: one" } },
+		]);
 	});
 
 	it("changes no byte and no bill of the caller, and the operator's account pays", async () => {
