@@ -91,7 +91,7 @@ export class EventScanner {
 		this.#stream = stream;
 		this.#reader = reader;
 		this.#together = together;
-		this.#splitter = new EventSplitter(reader.format);
+		this.#splitter = new EventSplitter(reader.format, "parted");
 		this.#startedAt = stream.deadline.elapsedMs();
 		this.#held = heldBytes(stream.call);
 	}

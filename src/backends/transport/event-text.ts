@@ -12,6 +12,9 @@ interface EventHandlers {
 	onError(error: unknown): void;
 }
 
+/** An event that another one follows directly has no blank line. */
+export const BLANK_END = /(?:^|\n)\r?\n$/;
+
 export class EventTextReader {
 	readonly #on: EventHandlers;
 	readonly #format: EventFormat;
@@ -39,8 +42,9 @@ export class EventTextReader {
 			return;
 		}
 		const text = withUsualFields(sent);
-		this.#isOdd = text !== sent;
-		this.#parser.feed(this.#format === "sse" ? text : `${text}\n`);
+		const isEnded = this.#format === "sse" && BLANK_END.test(text);
+		this.#isOdd = text !== sent || (this.#format === "sse" && !isEnded);
+		this.#parser.feed(isEnded ? text : `${text}\n`);
 	}
 
 	/** The data of an event of one line. */

@@ -15,6 +15,7 @@ import { type EventPiece, isDone, type StreamEvent, textOf } from "../../streams
 import type { ChatChunk } from "../../tasks/text-generation/types.ts";
 import { dataLines } from "./chunk-text.ts";
 import type { EventReader, FailureOfCall } from "./event-scanner.ts";
+import { BLANK_END } from "./event-text.ts";
 import { postForStream, type RequestBody, type RequestOptions, type StreamReply } from "./http.ts";
 import { StreamProgress } from "./progress.ts";
 import { relay } from "./relay.ts";
@@ -168,7 +169,7 @@ class TranslatingReader implements EventReader {
 		const text = this.#decoder.decode(event);
 		const [plain, name, data] = (this.format === "sse" && PLAIN_EVENT.exec(text)) || [];
 		if (plain !== undefined && data !== undefined) this.#readData(name, data);
-		else if (this.format === "sse") this.#parser.feed(text);
+		else if (this.format === "sse") this.#parser.feed(BLANK_END.test(text) ? text : `${text}\n`);
 		else if (text.trim() !== "") this.#readData(undefined, text.trim());
 		return this.#error;
 	}
