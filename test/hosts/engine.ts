@@ -98,8 +98,9 @@ function readable(message: z.output<typeof EngineMessage>): object[] {
 	const { data: parts } = ImageParts.safeParse(message.content);
 	if (message.role !== "tool" || !parts) return [fields];
 	const images = parts.filter(({ type }) => type === "image_url");
+	const texts = parts.filter(({ type }) => type !== "image_url");
 	return [
-		{ ...fields, content: parts.filter(({ type }) => type !== "image_url") },
+		{ ...fields, content: texts.length > 0 ? texts : "" },
 		...(images.length > 0 ? [{ role: "user", content: images }] : []),
 	];
 }

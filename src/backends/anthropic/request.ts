@@ -8,7 +8,7 @@ import { type Thinking, thinkingOf } from "./thinking.ts";
 import { calledTools } from "./tool-turns.ts";
 import { type AnswerTool, formatOf, isForced, type Offer, offerOf } from "./tools.ts";
 import { type Traits, traitsOf } from "./traits.ts";
-import { type Conversation, isPrefilled, lacksThoughts, readConversation } from "./turns.ts";
+import { type Conversation, fromUser, isPrefilled, lacksThoughts, readConversation } from "./turns.ts";
 import { betasOf, verbatimBody, verbatimConversation, verbatimExtras, withBreakpoints } from "./verbatim.ts";
 
 export interface Request {
@@ -34,7 +34,7 @@ export function requestOf(input: ChatInput, call: Call, seals: Seals | undefined
 	const traits = traitsOf(target.model);
 	const conversation = verbatim
 		? verbatimConversation(input, verbatim, { call, seals })
-		: readConversation(input.messages, call, seals);
+		: fromUser(readConversation(input.messages, call, seals));
 	const format = formatOf(input, traits);
 	const answerTool = format.kind === "tool" ? format.tool : undefined;
 	const offer = answerTool
@@ -61,7 +61,7 @@ export function requestOf(input: ChatInput, call: Call, seals: Seals | undefined
 			tool_choice: offer.choice,
 		}),
 		...sampling(input, traits, thinking),
-		...(input.stop?.length && { stop_sequences: input.stop }),
+		...stopField(input, call),
 		...(input.user && { metadata: { user_id: input.user } }),
 		...(input.cache_control && { cache_control: input.cache_control }),
 		...(verbatim && verbatimExtras(verbatim)),
@@ -70,6 +70,13 @@ export function requestOf(input: ChatInput, call: Call, seals: Seals | undefined
 		stream: input.stream,
 	};
 	return { body: withFewBreakpoints(body, () => call.report?.dropped.push("cache_control")), answerTool };
+}
+
+/** The API refuses sequences of white space alone. */
+function stopField({ stop = [] }: ChatInput, { report }: Call): { stop_sequences?: string[] } {
+	const stop_sequences = stop.filter((sequence) => sequence.trim() !== "");
+	if (stop_sequences.length < stop.length) report?.dropped.push("stop");
+	return stop_sequences.length > 0 ? { stop_sequences } : {};
 }
 
 /** Appends the instruction `last`. */

@@ -90,6 +90,14 @@ function resultsFirst({ role, content }: Turn): Turn {
 	return { role, content: [...content.filter(isResult), ...content.filter((block) => !isResult(block))] };
 }
 
+const NO_MESSAGE: Turn = { role: "user", content: [{ type: "text", text: "(no message)" }] };
+
+/** The API requires that the user begins. Other APIs do not. */
+export function fromUser({ messages, ...conversation }: Conversation): Conversation {
+	const isAnswer = messages[0]?.role === "assistant";
+	return { ...conversation, messages: isAnswer ? [NO_MESSAGE, ...messages] : messages };
+}
+
 /** The API refuses a prefill that ends with white space. */
 export function withoutTrailingSpace(turns: Turn[]): Turn[] {
 	const last = turns.at(-1);

@@ -172,6 +172,8 @@ function readContent(
 ): ChatMessage["content"] {
 	if (content === undefined || content === null) return null;
 	if (typeof content === "string") return content;
+	// OpenAI refuses a list without parts.
+	if (Array.isArray(content) && content.length === 0) return null;
 	if (Array.isArray(content))
 		return content.map((part, index) => ({
 			...readPart(part, `${pointer}/${index}`, rules),

@@ -23,8 +23,8 @@ const MAX_STOPS = 4;
 
 /** The sequences as a list. Clients send an empty one (`ChatGroq` of LangChain), which engines refuse. */
 export function stopsOf(stop: string | readonly string[] | null | undefined): string[] | undefined {
-	if (typeof stop === "string") return [stop];
-	return stop?.length ? [...stop] : undefined;
+	const stops = (typeof stop === "string" ? [stop] : (stop ?? [])).filter((sequence) => sequence !== "");
+	return stops.length > 0 ? stops : undefined;
 }
 
 const text = z.string();

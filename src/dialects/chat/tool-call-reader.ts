@@ -71,8 +71,8 @@ export interface ToolCallReader {
 /** For one conversation. Its messages must be read in order. */
 export function toolCallReader(): ToolCallReader {
 	const ids = new Set<string>();
-	/** Calls of the last assistant message that have no result yet. */
-	let pending: ToolCall[] = [];
+	/** Calls of the last assistant message that have no result yet, with the ids that the caller sent. */
+	let pending: { call: ToolCall; sentId: string | undefined }[] = [];
 	let generated = 0;
 
 	const newId = (): string => {
@@ -82,12 +82,13 @@ export function toolCallReader(): ToolCallReader {
 		return id;
 	};
 	const register = (calls: ParsedCall[]): ToolCall[] => {
-		const registered = calls.map(({ id = newId(), name, arguments: text, ...signed }): ToolCall => {
+		pending = calls.map(({ id: sentId, name, arguments: text, ...signed }) => {
+			// Engines may repeat the ids of earlier calls. Anthropic refuses equal ids.
+			const id = sentId === undefined || ids.has(sentId) ? newId() : sentId;
 			ids.add(id);
-			return { id, type: "function", function: { name, arguments: text }, ...signed };
+			return { sentId, call: { id, type: "function", function: { name, arguments: text }, ...signed } };
 		});
-		pending = [...registered];
-		return registered;
+		return pending.map(({ call }) => call);
 	};
 	const read = (sent: readonly unknown[], at: string): ToolCall[] =>
 		register(
@@ -105,12 +106,12 @@ export function toolCallReader(): ToolCallReader {
 			return calls && read(calls, "content");
 		},
 		idOfResult({ id, name }) {
-			const exact = pending.find((call) => call.id === id);
+			const exact = pending.find(({ sentId }) => sentId !== undefined && sentId === id);
 			// The id of an earlier message's call is kept. An id without a call is a placeholder ("000000001" is common).
 			if (!exact && id && ids.has(id)) return id;
-			const call = exact ?? pending.find((candidate) => candidate.function.name === name) ?? pending[0];
-			pending = pending.filter((candidate) => candidate !== call);
-			return call?.id ?? (id || newId());
+			const answered = exact ?? pending.find(({ call }) => call.function.name === name) ?? pending[0];
+			pending = pending.filter((candidate) => candidate !== answered);
+			return answered?.call.id ?? (id || newId());
 		},
 	};
 }

@@ -228,8 +228,9 @@ function readContent(
 	const parts = content.map((part, index) => readPart(part, `${at}[${index}]`, rules));
 	if (rules.textOnly) return textOf(parts, at);
 	const [first] = parts;
+	if (!first) return "";
 	// Some chat templates accept only strings.
-	if (parts.length === 1 && first?.type === "text") return first.text ?? "";
+	if (parts.length === 1 && first.type === "text") return first.text ?? "";
 	return parts;
 }
 

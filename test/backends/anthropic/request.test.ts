@@ -237,6 +237,7 @@ describe("a conversation", () => {
 			],
 		});
 		expect(messages).toMatchObject([
+			{ role: "user", content: [text("(no message)")] },
 			{ role: "assistant" },
 			{
 				role: "user",

@@ -68,7 +68,7 @@ describe("input", () => {
 			{ role: "developer", content: "Be brief." },
 			{ role: "user", content: "hi" },
 			{ role: "assistant", content: "hello" },
-			{ role: "system", content: [] },
+			{ role: "system", content: "" },
 		]);
 	});
 

@@ -1,5 +1,6 @@
 /** Messages of the Chat Completions API, and the conversation in them. */
 import * as z from "zod";
+import { parseJson } from "../../../src/core/json.ts";
 import { bytesOf, type Turn } from "../script.ts";
 
 const cacheBreakpoint = z.looseObject({}).optional();
@@ -78,7 +79,7 @@ export function orderFault(messages: readonly ChatMessage[]): string | undefined
 		if (message.role === "tool") {
 			if (!open.includes(message.tool_call_id))
 				return "Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.";
-			open = open.filter((id) => id !== message.tool_call_id);
+			open.splice(open.indexOf(message.tool_call_id), 1);
 			continue;
 		}
 		if (open.length > 0) return unanswered(open);
@@ -146,4 +147,4 @@ export const parsed = (text: string): Record<string, unknown> =>
 	z
 		.record(z.string(), z.unknown())
 		.catch({})
-		.parse(text === "" ? {} : JSON.parse(text));
+		.parse(text === "" ? {} : parseJson(text));
