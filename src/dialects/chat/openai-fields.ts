@@ -122,6 +122,9 @@ export const ENGINE_FIELDS = {
 /** -1 (vLLM, SGLang) and 0 (llama.cpp, Ollama): all tokens. */
 export const LENIENT_TOP_K = z.int().min(-1).nullish();
 
+/** Mistral's clients send "any" for OpenAI's "required". */
+const LENIENT_TOOL_CHOICE = z.unknown().transform((choice) => (choice === "any" ? "required" : choice));
+
 /** Fields that only OpenAI's service supports. */
 const serviceFields = (declared: ReturnType<typeof STRICT_FIELDS> | typeof LENIENT_FIELDS) => ({
 	audio: declared.audio.nullish(),
@@ -177,7 +180,7 @@ export function openAiFields(model: Model, strict: boolean) {
 			stream: defaulted(model, "stream", z.boolean().nullable()),
 			stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
 			temperature: number("temperature", 0, 2),
-			tool_choice: z.unknown(),
+			tool_choice: strict ? z.unknown() : LENIENT_TOOL_CHOICE,
 			tools: z.array(OpenAiTool).nullish(),
 			top_p: number("top_p", 0, 1),
 			top_k: strict ? z.int().min(1).nullish() : LENIENT_TOP_K,

@@ -256,6 +256,15 @@ describe("an OpenAI chat input", () => {
 			});
 	});
 
+	it("reads Mistral's `any` as `required` on a lenient route", () => {
+		const sent = { messages, tools: [tool], tool_choice: "any" };
+		for (const model of [adHocModel("mistral-medium-latest"), KIMI, LLAMA_70B])
+			expect(chat(model, sent).tool_choice).toBe("required");
+		expect(() => read(KIMI, sent, nativeDialect(KIMI), true)).toThrowError(
+			"8001: Invalid input: tool_choice",
+		);
+	});
+
 	it("converts legacy functions to tools", () => {
 		const sent = { messages, functions: [{ name: "now" }], function_call: { name: "now" } };
 		const { passthrough, tools, tool_choice } = read(KIMI, sent).input;
@@ -365,7 +374,7 @@ describe("an OpenAI chat input", () => {
 			{ messages, response_format: { type: "json_schema", json_schema: { schema: {} } } },
 			"required properties at '/response_format/json_schema' are 'name'",
 		],
-		[{ messages, tool_choice: "any", tools: [tool] }, "8001: Invalid input: tool_choice must be"],
+		[{ messages, tool_choice: "sometimes", tools: [tool] }, "8001: Invalid input: tool_choice must be"],
 		[
 			{ messages, tools: [{ type: "web_search" }] },
 			"8001: Invalid input: tools[0].type must be function or custom",
