@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { type Library, PERSON_SCHEMA } from "../library/client.ts";
 
 interface Thread {
-	run(input: string | object[], options?: object): Promise<{ finalResponse: string }>;
+	run(
+		input: string | object[],
+		options?: { outputSchema?: object; signal?: AbortSignal },
+	): Promise<{ finalResponse: string }>;
 }
 type Constructor = new (options: object) => { startThread(options: object): Thread };
 
@@ -42,6 +45,7 @@ export const client: Library = {
 				for (const prompt of prompts) answers.push((await thread.run(prompt)).finalResponse);
 				return answers;
 			},
+			interrupt: (prompt, signal) => open().run(prompt, { signal }),
 			async extract(prompt) {
 				const { finalResponse } = await open().run(prompt, { outputSchema: PERSON_SCHEMA });
 				return JSON.parse(finalResponse);
@@ -52,6 +56,5 @@ export const client: Library = {
 		stream: "its events have whole items, not parts of the text (dist/index.d.ts, `ThreadEvent`)",
 		tools: "it takes no functions; its MCP servers are those of Codex (npm run agents)",
 		image: "Codex makes an image smaller before it sends it, so the bytes differ",
-		abort: "without parts of a text there is no time for it; Codex itself is interrupted by npm run agents",
 	},
 };

@@ -5,12 +5,10 @@ export const client: Library = {
 	title: "deepagents",
 	packages: ["deepagents", ...LANGCHAIN_AGENT],
 	models: [...OPENAI_MODELS, KIMI],
-	unsupported: {
-		structured:
-			"with OpenAI's models it makes all of its tools strict, and OpenAI refuses their schemas (`resolvedStrict`, dist/agents/nodes/AgentNode.js of langchain)",
-	},
 	async open(context) {
 		const { createDeepAgent } = await context.load<{ createDeepAgent: CreateAgent }>("deepagents");
-		return langchainAgent(context, createDeepAgent);
+		// By default it makes all of its tools strict for OpenAI's models, and OpenAI refuses their schemas (`resolvedStrict`,
+		// dist/agents/nodes/AgentNode.js of langchain).
+		return langchainAgent(context, createDeepAgent, { structuredBy: "tool" });
 	},
 };

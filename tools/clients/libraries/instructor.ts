@@ -3,7 +3,8 @@ import type * as Zod from "zod";
 import { KIMI, type Library, OPENAI_MODELS } from "../library/client.ts";
 import { chatCompletions } from "../library/openai-sdk.ts";
 
-type Instructor = (options: { client: OpenAI; mode: "TOOLS" | "JSON_SCHEMA" }) => {
+/** A request without `response_model` is one of the SDK that it wraps. */
+type Instructor = (options: { client: OpenAI; mode: "TOOLS" | "JSON_SCHEMA" }) => Pick<OpenAI, "chat"> & {
 	chat: { completions: { create(request: object): Promise<Record<string, unknown>> } };
 };
 
@@ -16,11 +17,11 @@ export const client: Library = {
 		const { default: Instruct } = await load<{ default: Instructor }>("@instructor-ai/instructor");
 		const { z } = await load<typeof Zod>("zod");
 		const openai = new Client({ baseURL: `${base}/v1`, apiKey: token });
-		const { chat } = Instruct({ client: openai, mode: "TOOLS" });
+		const client = Instruct({ client: openai, mode: "TOOLS" });
 		return {
-			...chatCompletions(openai, model),
+			...chatCompletions(client, model),
 			async extract(content) {
-				const { name, age } = await chat.completions.create({
+				const { name, age } = await client.chat.completions.create({
 					model,
 					messages: [{ role: "user", content }],
 					response_model: { schema: z.object({ name: z.string(), age: z.number() }), name: "Person" },
@@ -29,10 +30,4 @@ export const client: Library = {
 			},
 		};
 	},
-	unsupported: Object.fromEntries(
-		["turn", "second", "stream", "tools", "image", "error", "abort"].map((scenario) => [
-			scenario,
-			"it only extracts objects; other calls go to the SDK of OpenAI that it wraps",
-		]),
-	),
 };

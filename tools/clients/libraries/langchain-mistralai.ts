@@ -7,10 +7,6 @@ export const client: Library = {
 	title: "@langchain/mistralai",
 	packages: ["@langchain/mistralai", "@langchain/core"],
 	models: [KIMI, "mistral-medium-latest"],
-	unsupported: {
-		structured:
-			"it sends `tool_choice: \"any\"`, which is Mistral's own value; OpenAI's API and the gateway refuse it",
-	},
 	async open(context) {
 		const { base, load, model, token } = context;
 		const { ChatMistralAI: Model } = await load<{ ChatMistralAI: Constructor }>("@langchain/mistralai");

@@ -72,6 +72,7 @@ export const client: Library = {
 		};
 	},
 	unsupported: {
-		abort: "its calls take no signal (`LLMChatParamsBase` of @llamaindex/core)",
+		abort:
+			"its calls take no signal (`LLMChatParamsBase` of @llamaindex/core), and leaving the loop of a stream does not always end it",
 	},
 };

@@ -12,7 +12,7 @@ export const client: Library = {
 	title: "portkey-ai",
 	packages: ["portkey-ai"],
 	models: [...OPENAI_MODELS, KIMI],
-	unsupported: { abort: "its calls of `fetch` have no signal (dist/src/baseClient.js, `buildRequest`)" },
+	endsByLeaving: true,
 	async open({ base, load, model, token }) {
 		const { Portkey: Client } = await load<{ Portkey: Constructor }>("portkey-ai");
 		const options = { baseURL: `${base}/v1`, apiKey: token, Authorization: `Bearer ${token}` };

@@ -20,5 +20,5 @@ export const client: Library = {
 			chat.completions.create({ provider: "openai-compatible", ...request });
 		return chatCompletions({ chat: { completions: { create } } } as unknown as Pick<OpenAI, "chat">, model);
 	},
-	unsupported: { abort: "its `create` takes no signal (dist/chat/index.d.ts)" },
+	endsByLeaving: true,
 };

@@ -27,6 +27,8 @@ export interface Library {
 	sentences?: Readonly<Record<number, RegExp>>;
 	/** Its errors have the status without the gateway's sentence: the line of its source. */
 	onlyStatus?: string;
+	/** Its streams take no signal. A caller ends one by leaving the loop that reads it. */
+	endsByLeaving?: true;
 	/** It adds turns of its own to a conversation. */
 	addsTurns?: true;
 	/** Packages with install scripts that install their program for this platform. */
@@ -53,6 +55,8 @@ export interface Operations {
 	converse(prompts: readonly string[]): Promise<string[]>;
 	/** The pieces of a streamed answer. `signal` aborts it. */
 	stream?(prompt: string, signal: AbortSignal): AsyncIterable<string>;
+	/** A complete answer, for a client without streams. `signal` aborts it. */
+	interrupt?(prompt: string, signal: AbortSignal): Promise<unknown>;
 	/** Runs the loop of calls and results until the model answers with a text. */
 	callTools?(prompt: string, tool: LocalTool): Promise<string>;
 	/** An answer that matches `PERSON_SCHEMA`. */

@@ -13,7 +13,11 @@ interface Agent {
 }
 /** `createAgent` of LangChain, or another function with its options. */
 export type CreateAgent = (options: object) => Agent;
-type CreateTool = (run: (input: { city: string }) => string, options: object) => object;
+interface LangChain {
+	tool(run: (input: { city: string }) => string, options: object): object;
+	/** The object is the arguments of a tool. */
+	toolStrategy(schema: object): object;
+}
 
 /** Packages of each client of these agents. */
 export const LANGCHAIN_AGENT = [
@@ -26,8 +30,9 @@ export const LANGCHAIN_AGENT = [
 export async function langchainAgent(
 	{ base, load, model: id, token }: Context,
 	create: CreateAgent,
+	{ structuredBy = "default" }: { structuredBy?: "default" | "tool" } = {},
 ): Promise<Operations> {
-	const { tool } = await load<{ tool: CreateTool }>("langchain");
+	const { tool, toolStrategy } = await load<LangChain>("langchain");
 	const { ChatOpenAI } = await load<{ ChatOpenAI: new (options: object) => object }>("@langchain/openai");
 	const model = new ChatOpenAI({ model: id, apiKey: token, configuration: { baseURL: `${base}/v1` } });
 	const open = (options: object = {}) => create({ model, tools: [], ...options });
@@ -59,7 +64,8 @@ export async function langchainAgent(
 				prompt,
 			),
 		async extract(prompt) {
-			const agent = open({ responseFormat: { title: "person", ...PERSON_SCHEMA } });
+			const schema = { title: "person", ...PERSON_SCHEMA };
+			const agent = open({ responseFormat: structuredBy === "tool" ? toolStrategy(schema) : schema });
 			return (await agent.invoke({ messages: [userTurn(prompt)] })).structuredResponse;
 		},
 		describe(text, png) {

@@ -34,7 +34,8 @@ export function mind(): Script {
 		if (prompt.includes(PROMPTS.forever)) return { kind: "endless", piece: "and one more " };
 		if (prompt.includes("Alice is 30")) {
 			// Some clients offer a tool whose arguments are the object, and do not force its call.
-			const offered = choice === "any" ? tools[0] : tools.find((name) => /structured_?output/i.test(name));
+			const named = tools.find((name) => /structured_?output|person/i.test(name));
+			const offered = named ?? (choice === "any" ? tools[0] : undefined);
 			const forced = typeof choice === "object" ? choice.name : offered;
 			if (forced !== undefined) return { kind: "tools", calls: [{ name: forced, input: PERSON }] };
 			return say(json || tools.length === 0 ? JSON.stringify(PERSON) : "No schema arrived.");

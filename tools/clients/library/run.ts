@@ -50,7 +50,7 @@ export async function playLibrary(
 			return;
 		}
 		current = undefined;
-		results.push(judged(report, hosts, hosts.calls.slice(firstCall)));
+		results.push(judged(report, hosts.calls.slice(firstCall)));
 	});
 	child.on("exit", (code) => resolve(`its process ended with ${code}: ${output}`));
 	watch();
@@ -67,14 +67,14 @@ export async function playLibrary(
 
 async function judged(
 	{ failure, model, note, scenario }: Extract<Report, { kind: "result" }>,
-	hosts: Hosts,
 	calls: readonly HostCall[],
 ): Promise<Played> {
 	const result = { scenario, model, note };
 	if (failure !== undefined) return { ...result, failure: failure + refusalsIn(calls) };
 	if (scenario !== "abort") return result;
+	if (!calls.some(({ reply }) => reply === "endless")) return { ...result, failure: "no host was called" };
 	const abortedAt = performance.now();
-	const open = () => hosts.calls.some(({ closedAt, reply }) => reply === "endless" && closedAt === undefined);
+	const open = () => calls.some(({ closedAt, reply }) => reply === "endless" && closedAt === undefined);
 	while (open() && performance.now() - abortedAt < CLOSE_MS) await wait(POLL_MS);
 	if (open())
 		return { ...result, failure: `the host's connection was open ${CLOSE_MS / 1000} s after the abort` };

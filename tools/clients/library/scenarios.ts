@@ -20,6 +20,8 @@ export const PLAYS: Readonly<Record<Scenario, Play>> = {
 
 const PNG = Buffer.from(RED_PNG, "base64");
 const ABORT_AFTER_PIECES = 3;
+/** From the call of a client without streams: it may have to start a program first. */
+const ABORT_AFTER_MS = 5_000;
 
 const nonce = (): string => `w${randomBytes(4).toString("hex")}`;
 
@@ -169,13 +171,23 @@ function faultOf(thrown: unknown, { sentences = {} }: Pick<Library, "sentences">
 const isRecord = (value: unknown): value is Record<string, unknown> =>
 	typeof value === "object" && value !== null;
 
-/** The runner checks that the host's connection closes. */
+/** The runner checks that a host was called, and that its connection closes. */
 async function abort(operations: Operations, library: Library): Promise<string> {
 	const controller = new AbortController();
+	if (!operations.stream) {
+		const interrupted = required(operations.interrupt, "interrupt")(PROMPTS.forever, controller.signal);
+		const timer = setTimeout(() => controller.abort(), ABORT_AFTER_MS);
+		await interrupted.catch(() => {}).finally(() => clearTimeout(timer));
+		expect(controller.signal.aborted, "the call ended before the abort");
+		return "";
+	}
 	let pieces = 0;
 	try {
-		for await (const piece of required(operations.stream, "stream")(PROMPTS.forever, controller.signal))
-			if (piece !== "" && ++pieces === ABORT_AFTER_PIECES) controller.abort();
+		for await (const piece of operations.stream(PROMPTS.forever, controller.signal)) {
+			if (piece === "" || ++pieces !== ABORT_AFTER_PIECES) continue;
+			controller.abort();
+			if (library.endsByLeaving) break;
+		}
 	} catch (thrown) {
 		expect(pieces > 0, `no piece arrived: ${faultOf(thrown, library).sentence}`);
 	}
