@@ -14,7 +14,7 @@ import { allReports } from "../../../src/surfaces/operations/worker-reports.ts";
 import { FailureCounts } from "../../../src/telemetry/failure-counts.ts";
 import { RequestTimes } from "../../../src/telemetry/request-times.ts";
 import { admission, callsTo, fixedCost, settlement } from "../../accounts/fixtures.ts";
-import { completion, upstream } from "../../gateway.ts";
+import { completion, ENGINE_VARS, upstream } from "../../gateway.ts";
 import { ADMIN, closedGateway, failureOf, json } from "../../http/access.ts";
 
 const METRICS = "http://gateway/metrics";
@@ -258,6 +258,33 @@ describe("GET /metrics", () => {
 		expect(value("daily_budget_neurons")).toEqual([100]);
 		expect(value("daily_spent_neurons")).toEqual([1.5]);
 		expect(value("daily_reserved_neurons")).toEqual([0.5]);
+	});
+
+	it("has what the account stores of responses and conversations, and nothing after the deletion", async () => {
+		const { fetch } = upstream(() => Response.json(completion("Hello")));
+		const { account, createToken, send } = closedGateway({ vars: ENGINE_VARS, fetch });
+		const token = await createToken(["Workers AI Write"]);
+		const values = async () => {
+			const families = parse(await (await send(METRICS, token)).text());
+			return ["response_store_bytes", "stored_responses", "stored_conversations"].map(
+				(name) => families.get(`ganglion_${name}`)?.samples,
+			);
+		};
+		const body = { model: "gpt-5.6-sol", input: "a".repeat(1_000) };
+		const { id } = await (await send("/ai/v1/responses", token, json("POST", body))).json<{ id: string }>();
+		await send("/ai/v1/conversations", token, json("POST", {}));
+		const labels = { account };
+		expect(await values()).toEqual([
+			[{ labels, value: expect.any(Number) }],
+			[{ labels, value: 1 }],
+			[{ labels, value: 1 }],
+		]);
+		const [bytes] = await values();
+		expect(bytes?.[0]?.value).toBeGreaterThan(1_000);
+		await send(`/ai/v1/responses/${id}`, token, { method: "DELETE" });
+		const [after, responses] = await values();
+		expect(after?.[0]?.value).toBeLessThan(1_000);
+		expect(responses).toEqual([{ labels, value: 0 }]);
 	});
 
 	it("reports the account that the operator requests", async () => {
