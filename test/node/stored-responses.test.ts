@@ -64,7 +64,10 @@ function answer({ response }: EngineCall, isStream: boolean): void {
 }
 
 /** A gateway with an engine. `onCall`: instead of a complete answer. */
-async function start(onCall: (call: EngineCall, number: number) => boolean = () => false) {
+async function start(
+	onCall: (call: EngineCall, number: number) => boolean = () => false,
+	settings: Record<string, unknown> = {},
+) {
 	const calls: EngineCall[] = [];
 	const engine = createServer(async (request, response) => {
 		const body = JSON.parse(Buffer.concat(await request.toArray()).toString("utf8"));
@@ -79,6 +82,7 @@ async function start(onCall: (call: EngineCall, number: number) => boolean = () 
 	const variables = {
 		BACKENDS: { vllm: { kind: "openai", url: `http://127.0.0.1:${port}/v1` } },
 		ROUTES: { "*": [{ backend: "vllm" }] },
+		...settings,
 	};
 	const folder = newFolder();
 	const gateway = await Gateway.start(folder, variables);
@@ -125,6 +129,43 @@ describe("a response in the background", () => {
 			{ outcome: "ok", input_tokens: 5, output_tokens: 7 },
 		]);
 		expect((await gateway.limitStatus("acme")).openRequests).toBe(0);
+	});
+});
+
+describe("the queue of responses in the background", () => {
+	it("answers each once although the process is killed between any two", async () => {
+		const count = 6;
+		let isHeld = false;
+		const answered: unknown[] = [];
+		// The engine answers one call, and holds the next ones until the process is killed.
+		const { calls, client, gateway } = await start(
+			({ messages }) => {
+				if (isHeld) return true;
+				isHeld = true;
+				answered.push(messages[0]?.content);
+				return false;
+			},
+			{ STORAGE: { account_concurrency: 1 } },
+		);
+		const inputs = Array.from({ length: count }, (_, index) => `Question ${index}`);
+		const ids: string[] = [];
+		isHeld = true;
+		for (const input of inputs)
+			ids.push((await client.responses.create({ model: MODEL, input, background: true })).id);
+		const completed = async (): Promise<number> => {
+			const responses = await Promise.all(ids.map((id) => client.responses.retrieve(id)));
+			return responses.filter(({ status }) => status === "completed").length;
+		};
+		for (let done = 0; done < count; done++) {
+			await gateway.kill();
+			isHeld = false;
+			await expect.poll(completed, PATIENT).toBe(done + 1);
+		}
+		// None is lost, and none is answered twice. Only those that a kill interrupted were sent again.
+		expect([...answered].sort()).toEqual(inputs);
+		expect(calls.length).toBeLessThanOrEqual(count + gateway.kills.length);
+		const responses = await Promise.all(ids.map((id) => client.responses.retrieve(id)));
+		expect(responses.map(({ output_text }) => output_text)).toEqual(inputs.map(() => "The ship leaves."));
 	});
 });
 
