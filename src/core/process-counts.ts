@@ -1,4 +1,5 @@
 /** The counts of this isolate that code of every layer takes from. `config/capacity.ts` knows the limits. */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { SharedCount } from "./shared-count.ts";
 
 /** For an isolate of 128 MB, as on Cloudflare. */
@@ -48,9 +49,38 @@ export const PROCESS_COUNTS: readonly SharedCount[] = [
 /** A shorter body or value is not counted: it is in memory only for a moment. */
 export const UNCOUNTED_BYTES = 16 * 1024;
 
+const owners = new AsyncLocalStorage<HoldOwner>();
+
+/**
+ * Who holds buffers: a run of durable work, whose code never continues if the runtime resets the object that has called it. So whoever
+ * notices that releases what the run holds.
+ */
+export class HoldOwner {
+	readonly #holds = new Set<BufferHold>();
+
+	/** The holds that `work` makes are those of this owner. */
+	run<T>(work: () => T): T {
+		return owners.run(this, work);
+	}
+
+	add(hold: BufferHold): void {
+		this.#holds.add(hold);
+	}
+
+	delete(hold: BufferHold): void {
+		this.#holds.delete(hold);
+	}
+
+	/** May be called again. */
+	release(): void {
+		for (const hold of this.#holds) hold.release();
+	}
+}
+
 /** Bytes that one buffer takes as it grows. */
 export class BufferHold {
 	readonly #account: string;
+	readonly #owner = owners.getStore();
 	#bytes = 0;
 
 	constructor(account: string) {
@@ -60,14 +90,14 @@ export class BufferHold {
 	/** Before the buffer grows. Returns whether it may. */
 	tryGrow(bytes: number): boolean {
 		if (!bufferedBytes.tryTake(this.#account, bytes)) return false;
-		this.#bytes += bytes;
+		this.#add(bytes);
 		return true;
 	}
 
 	/** Throws 3040 (429) instead. */
 	grow(bytes: number): void {
 		bufferedBytes.take(this.#account, bytes);
-		this.#bytes += bytes;
+		this.#add(bytes);
 	}
 
 	/** Releases the bytes also when `left` fires: in the context of a caller who has left, no code continues after an `await`. */
@@ -80,5 +110,11 @@ export class BufferHold {
 	release(): void {
 		bufferedBytes.release(this.#account, this.#bytes);
 		this.#bytes = 0;
+		this.#owner?.delete(this);
+	}
+
+	#add(bytes: number): void {
+		this.#bytes += bytes;
+		this.#owner?.add(this);
 	}
 }

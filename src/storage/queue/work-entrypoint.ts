@@ -5,6 +5,7 @@
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { WorkOutcome } from "./retry.ts";
+import { withHolds } from "./run-holds.ts";
 import { type RunControl, runWork, type WorkCalls } from "./run-work.ts";
 import type { WorkHandler } from "./work.ts";
 import type { WorkRow } from "./work-table.ts";
@@ -13,7 +14,7 @@ import type { WorkRow } from "./work-table.ts";
 export function workEntrypoint(handlerOf: (kind: string) => Promise<WorkHandler | undefined>) {
 	return class extends WorkerEntrypoint implements WorkCalls {
 		run(row: WorkRow, fence: number, control: RunControl): Promise<WorkOutcome> {
-			return runWork(row, { fence, control, handler: () => handlerOf(row.kind) });
+			return withHolds(() => runWork(row, { fence, control, handler: () => handlerOf(row.kind) }));
 		}
 	};
 }

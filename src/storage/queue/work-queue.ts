@@ -6,6 +6,7 @@ import { DurableObject } from "cloudflare:workers";
 import type { FailureKey } from "../../core/errors.ts";
 import { type LaneBounds, Lanes } from "./lanes.ts";
 import { afterFailure, afterInterruption, endOfRetention, isReady, type WorkOutcome } from "./retry.ts";
+import { releaseRuns } from "./run-holds.ts";
 import type { WorkCalls } from "./run-work.ts";
 import type { NewWork, WorkId, WorkPage, WorkQuery, WorkState, WorkStatus } from "./work.ts";
 import { WorkControl } from "./work-control.ts";
@@ -61,6 +62,7 @@ export abstract class WorkQueueObject extends DurableObject {
 
 	constructor(ctx: DurableObjectState, env: Env) {
 		super(ctx, env);
+		releaseRuns();
 		this.#table = new WorkTable(ctx.storage.sql);
 		for (const row of this.#table.running()) {
 			if (row.cancelled) this.#table.delete(row.id);
