@@ -36,20 +36,49 @@ export const runResponses = withWebSearch("responses");
 
 type Fields = Record<string, unknown>;
 
+/** What fields that are complete were before. Copies of the fields have it too, and their JSON does not. */
+const REFERRED = Symbol("referred");
+
+interface Referred {
+	own: Fields;
+	context: ReferencedItems;
+}
+
+const referredOf = (fields: Fields): Partial<Referred> =>
+	(fields as { [REFERRED]?: Referred })[REFERRED] ?? {};
+
+export const isCompleted = (fields: Fields): boolean => referredOf(fields).context !== undefined;
+
+/**
+ * The fields as the engine gets them. A gateway judges a request before it runs, so the items that it only names must be in it. `runStored`
+ * and `runCompaction` do not read them again, so they run what was judged.
+ */
+export async function completed<Own extends Fields>(
+	fields: Own,
+	caller: Caller,
+	services: ResponsesServices,
+): Promise<Own> {
+	const context = await contextOf(fields, readStateful(fields), caller, services);
+	if (!context) return fields;
+	const referred: Referred = { own: fields, context };
+	return { ...engineFields(fields, context), [REFERRED]: referred } as unknown as Own;
+}
+
 export async function runStored(request: InferenceRequest, services: ResponsesServices): Promise<Reply> {
 	const { fields } = request.inputs;
 	// The dialect refuses it.
 	if (!isRecord(fields)) return runResponses(request, services);
-	const stateful = readStateful(fields);
+	const { own = fields, context: known } = referredOf(fields);
+	const stateful = readStateful(own);
 	if (stateful.background)
 		throw invalidInput("background: not available at this address, use /v1/responses of the account");
 	const { account } = request.caller;
-	const input = stateful.store ? storedInput(fields.input, services.uuid) : [];
+	const input = stateful.store ? storedInput(own.input, services.uuid) : [];
 	const [context] = await Promise.all([
-		contextOf(fields, stateful, request.caller, services),
+		known ?? contextOf(own, stateful, request.caller, services),
 		stateful.store && services.storedResponses.requireRoom(account, input),
 	]);
-	const inputs = { ...request.inputs, fields: context ? engineFields(fields, context) : fields };
+	const inputs = { ...request.inputs, fields: context && !known ? engineFields(fields, context) : fields };
 	if (!stateful.store) return runWith({ ...request, inputs }, context, services);
 	const identity: ResponseIdentity = {
 		id: newId("resp", services.uuid),
@@ -101,6 +130,8 @@ export async function contextOf(
 	caller: Caller,
 	services: ResponsesServices,
 ): Promise<ReferencedItems | undefined> {
+	const known = referredOf(fields).context;
+	if (known) return known;
 	const items = [...new Set(referencesIn(fields.input))];
 	const optional = [...new Set(unsealedIn(fields.input))];
 	if (previous === undefined && conversation === undefined && items.length + optional.length === 0)

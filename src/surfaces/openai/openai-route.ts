@@ -23,6 +23,8 @@ export interface OpenaiRoute extends RouteDialect {
 	intercept?(c: Context, call: AppCall, fields: { model: string }): Promise<Response> | undefined;
 	/** Instead of those of the group. */
 	credentials?: readonly CredentialLocation[];
+	/** Adds to the fields what the request only names. */
+	complete?(fields: { model: string }, call: AppCall): Promise<{ model: string }>;
 	/** For a body that names none. */
 	defaultModel?: string;
 	/** The model, if a body may name it in another form. */
@@ -41,11 +43,8 @@ interface RouteRun {
 }
 
 /** Runs the model, in the gateway of `cf-aig-gateway-id`. */
-export function infer(
-	c: Context,
-	{ id, caller, services }: AppCall,
-	{ route, dialect, read }: RouteRun,
-): Promise<Response> {
+export function infer(c: Context, call: AppCall, { route, dialect, read }: RouteRun): Promise<Response> {
+	const { id, caller, services } = call;
 	const { path, raw } = c.req;
 	const { headers, signal } = raw;
 	const { failure = openAiFailure } = route;
@@ -58,8 +57,11 @@ export function infer(
 			endpoint: () => path.slice(path.search(/(?:v1(?:beta)?|openai\/deployments)\//)),
 			format: () => "openai",
 			async read() {
-				const { model, inputs } = await read();
-				const { fields } = inputs;
+				const { model, inputs: sent } = await read();
+				const fields = route.complete
+					? await route.complete(sent.fields as { model: string }, call)
+					: sent.fields;
+				const inputs = { ...sent, fields };
 				const options = isRecord(fields) ? fields.options : undefined;
 				return inferenceRequest({ id, caller, model, dialect, inputs, signal, headers, fields, options });
 			},

@@ -1,5 +1,6 @@
 /** The route that runs a model with OpenAI's Responses API, its websocket, and the count of its tokens. */
 import type { Context } from "hono";
+import { isRecord } from "../../core/json.ts";
 import { onFirstUse } from "../../core/lazy.ts";
 import { onlyFor, requireModel } from "../../dialects/route-dialect.ts";
 import { readJson } from "../../http/body.ts";
@@ -30,6 +31,10 @@ export const RESPONSES: OpenaiRoute = {
 		"background" in fields && fields.background === true
 			? background().then(({ answerInBackground }) => answerInBackground(c, call, fields))
 			: undefined,
+	complete: async (fields, { caller, services }) =>
+		isRecord(fields)
+			? (await room()).completed(fields as Record<string, unknown> & { model: string }, caller, services)
+			: fields,
 	run: async (request, services) => (await room()).runStored(request, services),
 };
 

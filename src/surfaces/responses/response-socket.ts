@@ -28,7 +28,7 @@ import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "..
 import type { Caller } from "../../pipeline/request.ts";
 import { ConnectionMemory } from "../../responses/connection-memory.ts";
 import { dataOf } from "../../responses/event-text.ts";
-import { contextOf, readStateful, runStored } from "../../responses/run-stored.ts";
+import { completed, contextOf, readStateful, runStored } from "../../responses/run-stored.ts";
 import { EventSplitter } from "../../streams/event-splitter.ts";
 import type { AppCall } from "../route.ts";
 import { RESPONSES_DIALECT } from "./response-dialect.ts";
@@ -203,12 +203,14 @@ async function create(sent: Record<string, unknown>, context: FrameContext): Pro
 			...{ id, caller, signal },
 			endpoint: () => endpoint,
 			format: () => "openai",
-			read: async () =>
-				inferenceRequest({
-					...{ id, caller, model, signal, headers, fields },
+			async read() {
+				const whole = await completed(fields, caller, services);
+				return inferenceRequest({
+					...{ id, caller, model, signal, headers, fields: whole },
 					dialect: onlyFor(RESPONSES_DIALECT),
-					inputs: { fields },
-				}),
+					inputs: { fields: whole },
+				});
+			},
 			gateway: (name) => gatewayInHeaders(headers, name),
 			run: runStored,
 			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
