@@ -385,15 +385,12 @@ describe("a native reply", () => {
 		]);
 	});
 
-	it.each([
-		'{"result":{}}',
-		'{"result":{"tool_calls":[]}}',
-		'{"result":{"choices":[]}}',
-		"[]",
-		"null",
-	])("of another shape is refused: %s", async (reply) => {
-		expect(await failureOf(output(reply))).toMatchObject({ key: "executionFailed" });
-	});
+	it.each(['{"result":{}}', '{"result":{"tool_calls":[]}}', '{"result":{"choices":[]}}', "[]", "null"])(
+		"of another shape is refused: %s",
+		async (reply) => {
+			expect(await failureOf(output(reply))).toMatchObject({ key: "executionFailed" });
+		},
+	);
 });
 
 describe("a native stream", () => {
