@@ -101,7 +101,12 @@ export function readRequest(request: ResponsesRequest, model: Model): ChatInput 
 	const summarizes = requestsCompaction(request.input);
 	const offered = readToolFields(summarizes ? { ...request, tool_choice: "none" } : request);
 	const read = readInput(request.input, request.instructions, contentRules(model));
-	const dropped = [...(offered.dropped ?? []), ...(read.dropped ?? [])];
+	const dropped = [
+		...(offered.dropped ?? []),
+		...(read.dropped ?? []),
+		// Only OpenAI's service shortens a conversation by itself.
+		...(request.context_management ? ["context_management"] : []),
+	];
 	const format = request.text?.format;
 	const { effort, summary } = request.reasoning ?? {};
 	const passthrough = passthroughFields(request);

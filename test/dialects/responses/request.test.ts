@@ -596,6 +596,12 @@ describe("tools", () => {
 		expect(readChat({ input: "hi", tools: [lookTool] })).not.toHaveProperty("dropped");
 	});
 
+	it("names the automatic compaction, which only OpenAI's service has", () => {
+		const context_management = [{ type: "compaction", compact_threshold: 100_000 }];
+		expect(readChat({ input: "hi", context_management })).toMatchObject({ dropped: ["context_management"] });
+		expect(readChat({ input: "hi", context_management: null })).not.toHaveProperty("dropped");
+	});
+
 	it.each([
 		[
 			{ tools: [{ type: "web_search" }], tool_choice: "required" },
