@@ -10,6 +10,7 @@ import { type Served, serve, singleModule, type WorkerSpec } from "../../scripts
 import type { AccountFaults } from "./faulty-account.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
+const DAY_MS = 24 * 60 * 60_000;
 const ADMIN = "the-admin-token-of-a-soak-on-loopback";
 const WORKERS_AI_RUN_AND_READ = "a92d2450e05d4e7bb7d0a64968f83d11";
 
@@ -202,9 +203,11 @@ export class Gateway {
 		return rows;
 	}
 
+	/** Of all days of a run: it may pass midnight, and its clock may be days ahead, or go back. */
 	async totals(account: string): Promise<Totals> {
+		const [from, to] = [-2, 5].map((days) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10));
 		const { result_info } = await this.#get<{ result_info: { totals: Totals } }>(
-			`/client/v4/accounts/${account}/ai/usage?group_by=model,backend`,
+			`/client/v4/accounts/${account}/ai/usage?from=${from}&to=${to}&group_by=model,backend`,
 		);
 		return result_info.totals;
 	}
