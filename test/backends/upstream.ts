@@ -2,6 +2,7 @@
 
 import type { BackendServices, CallReport, Target } from "../../src/backends/backend.ts";
 import type { Call } from "../../src/backends/transport/upstream-failure.ts";
+import { type StartTimer, startNativeTimer } from "../../src/core/lazy-timer.ts";
 import type { Model } from "../../src/models/model.ts";
 import { plainSeals } from "./plain-seals.ts";
 
@@ -87,6 +88,27 @@ export interface TestCall extends Call {
 	disconnect(): void;
 }
 
+const running = new Set<object>();
+
+/** As the native timer, but counted: `vi.getTimerCount` also counts those of other tests, which share the isolate. */
+const countedTimer: StartTimer = (milliseconds, onTime) => {
+	const timer = startNativeTimer(milliseconds, () => {
+		running.delete(own);
+		onTime();
+	});
+	const own = {
+		cancel() {
+			running.delete(own);
+			timer.cancel();
+		},
+	};
+	running.add(own);
+	return own;
+};
+
+/** The limits of calls that are neither over nor cancelled. */
+export const runningTimers = (): number => running.size;
+
 export function callOf(
 	respond: Responder,
 	{ target = {}, model = {} }: { target?: Partial<Target>; model?: Partial<Model> } = {},
@@ -98,7 +120,7 @@ export function callOf(
 		report,
 		seals: async () => plainSeals(report),
 		target: { ...TARGET, ...target },
-		services,
+		services: { ...services, startTimer: countedTimer },
 		model: { ...MODEL, ...model },
 		signal: caller.signal,
 		requests,

@@ -24,6 +24,7 @@ import {
 	inPieces,
 	KEY,
 	type Outcome,
+	runningTimers,
 	TARGET,
 	type TestCall,
 	tap,
@@ -670,7 +671,7 @@ describe("time limits", () => {
 		vi.useFakeTimers();
 	});
 	afterEach(() => {
-		expect(vi.getTimerCount()).toBe(0);
+		expect(runningTimers()).toBe(0);
 		vi.useRealTimers();
 	});
 
@@ -769,7 +770,7 @@ describe("time limits", () => {
 		upstream.push(DONE);
 		upstream.end();
 		while (!(await reader.read()).done);
-		expect(vi.getTimerCount()).toBe(0);
+		expect(runningTimers()).toBe(0);
 		expect(call.requests[0]?.signal.aborted).toBe(false);
 	});
 });

@@ -9,6 +9,7 @@ import {
 	json,
 	KEY,
 	neverAnswers,
+	runningTimers,
 	TARGET,
 	type TestCall,
 	tap,
@@ -22,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => {
 	// A timer that outlives its call would hold the request open.
-	expect(vi.getTimerCount()).toBe(0);
+	expect(runningTimers()).toBe(0);
 	vi.useRealTimers();
 });
 

@@ -20,6 +20,7 @@ import {
 	failureOf,
 	inPieces,
 	json,
+	runningTimers,
 	TARGET,
 	type TestCall,
 	tap,
@@ -328,7 +329,7 @@ describe("time limits", () => {
 		vi.useFakeTimers();
 	});
 	afterEach(() => {
-		expect(vi.getTimerCount()).toBe(0);
+		expect(runningTimers()).toBe(0);
 		vi.useRealTimers();
 	});
 
@@ -337,6 +338,7 @@ describe("time limits", () => {
 		const call = callOf(() => eventStream(upstream.body));
 		const failure = failureOf(open(call));
 		await vi.advanceTimersByTimeAsync(idleMs - 1);
+		expect(runningTimers()).toBe(1);
 		upstream.push(sse({}));
 		await vi.advanceTimersByTimeAsync(idleMs - 1);
 		expect(call.requests[0]?.signal.aborted).toBe(false);
