@@ -1,5 +1,6 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { useState } from "react";
+import { errorOf } from "../api/error-of.ts";
 import type { Batch } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -29,7 +30,7 @@ export function BatchDetails({ batch, onClose }: Props) {
 			const stored = await api.fetch(api.account(`/ai/v1/files/${file}/content`));
 			saveBlob(name, await stored.blob());
 		} catch (failure) {
-			setError(failure instanceof Error ? failure : new Error(String(failure)));
+			setError(errorOf(failure));
 		}
 	}
 

@@ -2,6 +2,7 @@ import { Badge } from "@cloudflare/kumo/components/badge";
 import { Button } from "@cloudflare/kumo/components/button";
 import { useState } from "react";
 import { v4 } from "../api/client.ts";
+import { errorOf } from "../api/error-of.ts";
 import type { Pool, Replica } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -29,7 +30,7 @@ export function Replicas() {
 			await api.send("PATCH", path, { state });
 			pools.reload();
 		} catch (failure) {
-			setError(failure instanceof Error ? failure : new Error(String(failure)));
+			setError(errorOf(failure));
 		}
 	}
 

@@ -3,6 +3,7 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { useRef, useState } from "react";
 import { FILES } from "../adapters/files.ts";
 import { AdapterForm } from "../adapters/form.tsx";
+import { errorOf } from "../api/error-of.ts";
 import type { FineTune } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -34,7 +35,7 @@ export default function Adapters() {
 			newAdapter.current?.focus();
 			adapters.reload();
 		} catch (failure) {
-			setError(failure instanceof Error ? failure : new Error(String(failure)));
+			setError(errorOf(failure));
 		}
 	}
 

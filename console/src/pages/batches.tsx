@@ -3,6 +3,7 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { Meter } from "@cloudflare/kumo/components/meter";
 import { useRef, useState } from "react";
 import { bodyOf } from "../api/client.ts";
+import { errorOf } from "../api/error-of.ts";
 import type { Batch } from "../api/types.ts";
 import { useFollowing } from "../api/use-following.ts";
 import { useLoad } from "../api/use-load.ts";
@@ -50,7 +51,7 @@ export default function Batches() {
 			newBatch.current?.focus();
 			batches.reload();
 		} catch (failure) {
-			setError(failure instanceof Error ? failure : new Error(String(failure)));
+			setError(errorOf(failure));
 		}
 	}
 

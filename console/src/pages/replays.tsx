@@ -3,6 +3,7 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { Meter } from "@cloudflare/kumo/components/meter";
 import { Select } from "@cloudflare/kumo/components/select";
 import { useRef, useState } from "react";
+import { errorOf } from "../api/error-of.ts";
 import { useFollowing } from "../api/use-following.ts";
 import { useLoad } from "../api/use-load.ts";
 import { hasEnded, titleOf, variantOf } from "../batches/status.ts";
@@ -53,7 +54,7 @@ export default function Replays() {
 			newReplay.current?.focus();
 			replays.reload();
 		} catch (failure) {
-			setError(failure instanceof Error ? failure : new Error(String(failure)));
+			setError(errorOf(failure));
 		}
 	}
 

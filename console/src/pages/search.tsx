@@ -1,6 +1,7 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { Select } from "@cloudflare/kumo/components/select";
 import { useRef, useState } from "react";
+import { errorOf } from "../api/error-of.ts";
 import type { SearchInstance, SearchNamespace } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -57,7 +58,7 @@ export default function Search() {
 			if (id === selected) setParameters({ instance: "" });
 			instances.reload();
 		} catch (failure) {
-			setError(failure instanceof Error ? failure : new Error(String(failure)));
+			setError(errorOf(failure));
 		}
 	}
 

@@ -5,6 +5,7 @@ import { Select } from "@cloudflare/kumo/components/select";
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import { Link } from "react-router";
 import { bodyOf } from "../api/client.ts";
+import { errorOf } from "../api/error-of.ts";
 import type { Dimension, LimitsReport, RefusedRow, ResultInfo, UsageCounts, UsageRow } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -86,7 +87,7 @@ export default function Usage() {
 			const response = await api.fetch(api.account(`/ai/usage?${query}`));
 			saveText(`usage-${api.credentials.account}-${from}-${to}.csv`, await bodyOf(response.text()));
 		} catch (error) {
-			setProblem(error instanceof Error ? error : new Error(String(error)));
+			setProblem(errorOf(error));
 		}
 	}
 

@@ -1,5 +1,6 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { useRef, useState } from "react";
+import { errorOf } from "../api/error-of.ts";
 import type { VectorIndex } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -38,7 +39,7 @@ export default function Vectors() {
 			if (name === selected) setParameters({ index: "" });
 			indexes.reload();
 		} catch (failure) {
-			setError(failure instanceof Error ? failure : new Error(String(failure)));
+			setError(errorOf(failure));
 		}
 	}
 

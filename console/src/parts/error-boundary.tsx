@@ -1,5 +1,6 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { Component, type ReactNode } from "react";
+import { errorOf } from "../api/error-of.ts";
 import { FailureBanner } from "./failure.tsx";
 
 interface Props {
@@ -19,7 +20,7 @@ export class ErrorBoundary extends Component<Props, State> {
 	override state: State = {};
 
 	static getDerivedStateFromError(error: unknown): State {
-		return { error: error instanceof Error ? error : new Error(String(error)) };
+		return { error: errorOf(error) };
 	}
 
 	override componentDidUpdate({ place }: Props): void {

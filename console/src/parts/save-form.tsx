@@ -1,6 +1,8 @@
 /** A form that is sent once at a time. A failure is shown above it, and its fields stay. */
+
 import { Button } from "@cloudflare/kumo/components/button";
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { errorOf } from "../api/error-of.ts";
 import { Failure } from "./failure.tsx";
 import { Section } from "./page.tsx";
 
@@ -31,7 +33,7 @@ export function SaveForm({ title, button, isReady = true, status, onSend, onCanc
 		try {
 			await onSend();
 		} catch (failure) {
-			setError(failure instanceof Error ? failure : new Error(String(failure)));
+			setError(errorOf(failure));
 			setIsSending(false);
 		}
 	}

@@ -2,6 +2,7 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { InputArea } from "@cloudflare/kumo/components/input";
 import { Switch } from "@cloudflare/kumo/components/switch";
 import { useId, useRef, useState } from "react";
+import { errorOf } from "../api/error-of.ts";
 import type { ChatMessage, ModelRow } from "../api/types.ts";
 import { capabilitiesOf, isFree } from "../models/facts.ts";
 import { Failure } from "../parts/failure.tsx";
@@ -51,7 +52,7 @@ export function Chat({ model }: { model: ModelRow }) {
 		try {
 			await work();
 		} catch (error) {
-			setProblem(error instanceof Error ? error : new Error(String(error)));
+			setProblem(errorOf(error));
 		}
 	}
 

@@ -1,5 +1,6 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { useEffect, useRef, useState } from "react";
+import { errorOf } from "../api/error-of.ts";
 import type { ModelRow } from "../api/types.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Section } from "../parts/page.tsx";
@@ -33,7 +34,7 @@ export function Live({ model }: { model: ModelRow }) {
 			});
 		} catch (failure) {
 			setRunning(false);
-			setError(failure instanceof Error ? failure : new Error(String(failure)));
+			setError(errorOf(failure));
 		}
 	}
 

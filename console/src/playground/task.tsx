@@ -3,6 +3,7 @@ import { Loader } from "@cloudflare/kumo/components/loader";
 import { Select } from "@cloudflare/kumo/components/select";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { bodyOf } from "../api/client.ts";
+import { errorOf } from "../api/error-of.ts";
 import type { ModelRow, ModelSchema, ResponseUsage } from "../api/types.ts";
 import { isFree } from "../models/facts.ts";
 import { Failure } from "../parts/failure.tsx";
@@ -62,7 +63,7 @@ export function Task({ model, schema }: Props) {
 			const metrics = stopwatch.metrics(response.headers, usageOf(output));
 			setDone({ output, metrics, values });
 		} catch (failure) {
-			if (!signal.aborted) setError(failure instanceof Error ? failure : new Error(String(failure)));
+			if (!signal.aborted) setError(errorOf(failure));
 		}
 		setRunning(false);
 	}

@@ -1,5 +1,6 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { useRef, useState } from "react";
+import { errorOf } from "../api/error-of.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
@@ -31,7 +32,7 @@ export function Shadows({ path }: { path: string }) {
 			heading.current?.focus();
 			shadows.reload();
 		} catch (failure) {
-			setError(failure instanceof Error ? failure : new Error(String(failure)));
+			setError(errorOf(failure));
 		}
 	}
 

@@ -2,6 +2,7 @@ import { Badge } from "@cloudflare/kumo/components/badge";
 import { Button } from "@cloudflare/kumo/components/button";
 import { Input } from "@cloudflare/kumo/components/input";
 import { useState } from "react";
+import { errorOf } from "../api/error-of.ts";
 import type { SearchItem } from "../api/types.ts";
 import { useFollowing } from "../api/use-following.ts";
 import { useLoad } from "../api/use-load.ts";
@@ -56,7 +57,7 @@ export function Items({ path, version, isFollowing, onChanged }: Props) {
 			);
 			onChanged();
 		} catch (failure) {
-			setError(failure instanceof Error ? failure : new Error(String(failure)));
+			setError(errorOf(failure));
 		}
 	}
 

@@ -1,5 +1,6 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { useState } from "react";
+import { errorOf } from "../api/error-of.ts";
 import type { SearchInstance, SearchJob, SearchJobLog } from "../api/types.ts";
 import { useFollowing } from "../api/use-following.ts";
 import { useLoad } from "../api/use-load.ts";
@@ -40,7 +41,7 @@ export function Source({ instance, path, onChanged }: Props) {
 			job.reload();
 			onChanged();
 		} catch (failure) {
-			setError(failure instanceof Error ? failure : new Error(String(failure)));
+			setError(errorOf(failure));
 		}
 	}
 

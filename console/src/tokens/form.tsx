@@ -3,6 +3,7 @@ import { Checkbox } from "@cloudflare/kumo/components/checkbox";
 import { Input } from "@cloudflare/kumo/components/input";
 import { Switch } from "@cloudflare/kumo/components/switch";
 import { type FormEvent, useEffect, useRef, useState } from "react";
+import { errorOf } from "../api/error-of.ts";
 import type { NewToken, PermissionGroup, Token, TokenLimits } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { Failure } from "../parts/failure.tsx";
@@ -64,7 +65,7 @@ export function TokenForm({ token, onSaved, onCancel }: Props) {
 					: await api.send<NewToken>("POST", path, body),
 			);
 		} catch (failure) {
-			setError(failure instanceof Error ? failure : new Error(String(failure)));
+			setError(errorOf(failure));
 		}
 	}
 

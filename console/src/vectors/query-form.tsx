@@ -2,6 +2,7 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { Input, InputArea } from "@cloudflare/kumo/components/input";
 import { Select } from "@cloudflare/kumo/components/select";
 import { type FormEvent, useState } from "react";
+import { errorOf } from "../api/error-of.ts";
 import type { MetadataIndex, VectorIndex } from "../api/types.ts";
 import { useCatalog } from "../models/catalog.ts";
 import { Failure } from "../parts/failure.tsx";
@@ -52,7 +53,7 @@ export function QueryForm({ index, isAsking, metadataIndexes, onAsk }: Props) {
 				...(filter.trim() !== "" && { filter: json(filter, "The filter") }),
 			});
 		} catch (failure) {
-			setError(failure instanceof Error ? failure : new Error(String(failure)));
+			setError(errorOf(failure));
 		}
 	}
 

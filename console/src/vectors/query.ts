@@ -1,6 +1,8 @@
 /** A query of an index. A text becomes a vector by a model, as a request of the account. */
+
 import { useCallback, useState } from "react";
 import { type Api, pathOfModel } from "../api/client.ts";
+import { errorOf } from "../api/error-of.ts";
 import type { StoredVector, VectorMatch } from "../api/types.ts";
 import { useSession } from "../session/session.ts";
 
@@ -44,7 +46,7 @@ export function useVectorQuery(path: string) {
 				const milliseconds = performance.now() - begun;
 				setState({ isAsking: false, matches: found.matches, vector, milliseconds });
 			} catch (error) {
-				setState({ isAsking: false, error: error instanceof Error ? error : new Error(String(error)) });
+				setState({ isAsking: false, error: errorOf(error) });
 			}
 		},
 		[api, path],
