@@ -6,7 +6,7 @@ import { isRecord } from "../core/json.ts";
 import type { InferenceRequest, Reply } from "../pipeline/request.ts";
 import { newId } from "./ids.ts";
 import { itemsIn, storedItem } from "./input.ts";
-import { contextOf, engineFields, isCompleted, runResponses } from "./run-stored.ts";
+import { contextOf, engineFields, runResponses } from "./run-stored.ts";
 import type { ResponsesServices } from "./services.ts";
 import { readStateful } from "./stateful-fields.ts";
 
@@ -15,9 +15,9 @@ export async function runCompaction(request: InferenceRequest, services: Respons
 	if (!isRecord(fields)) return runResponses(request, services);
 	const { stream: _, background: __, ...own } = fields;
 	const context = await contextOf(own, readStateful(own), request.caller, services);
-	const whole = context && !isCompleted(own) ? engineFields(own, context) : own;
-	const input = itemsIn(whole.input);
-	const compacted = { ...whole, store: false, input: [...input, { type: "compaction_trigger" }] };
+	const complete = context ? engineFields(own, context) : own;
+	const input = itemsIn(complete.input);
+	const compacted = { ...complete, store: false, input: [...input, { type: "compaction_trigger" }] };
 	const reply = await runResponses(
 		{ ...request, inputs: { ...request.inputs, fields: compacted } },
 		services,

@@ -47,8 +47,6 @@ interface Referred {
 const referredOf = (fields: Fields): Partial<Referred> =>
 	(fields as { [REFERRED]?: Referred })[REFERRED] ?? {};
 
-export const isCompleted = (fields: Fields): boolean => referredOf(fields).context !== undefined;
-
 /**
  * The fields as the engine gets them. A gateway judges a request before it runs, so the items that it only names must be in it. `runStored`
  * and `runCompaction` do not read them again, so they run what was judged.
@@ -68,17 +66,17 @@ export async function runStored(request: InferenceRequest, services: ResponsesSe
 	const { fields } = request.inputs;
 	// The dialect refuses it.
 	if (!isRecord(fields)) return runResponses(request, services);
-	const { own = fields, context: known } = referredOf(fields);
+	const { own = fields } = referredOf(fields);
 	const stateful = readStateful(own);
 	if (stateful.background)
 		throw invalidInput("background: not available at this address, use /v1/responses of the account");
 	const { account } = request.caller;
 	const input = stateful.store ? storedInput(own.input, services.uuid) : [];
 	const [context] = await Promise.all([
-		known ?? contextOf(own, stateful, request.caller, services),
+		contextOf(fields, stateful, request.caller, services),
 		stateful.store && services.storedResponses.requireRoom(account, input),
 	]);
-	const inputs = { ...request.inputs, fields: context && !known ? engineFields(fields, context) : fields };
+	const inputs = { ...request.inputs, fields: context ? engineFields(fields, context) : fields };
 	if (!stateful.store) return runWith({ ...request, inputs }, context, services);
 	const identity: ResponseIdentity = {
 		id: newId("resp", services.uuid),
@@ -149,8 +147,9 @@ export async function contextOf(
 	return foundOrThrow(found, referenceFailure);
 }
 
-/** The fields for an engine, which knows no stored objects. */
+/** The fields for an engine, which knows no stored objects. Those that are {@link completed} already have all items. */
 export function engineFields(fields: Fields, context: ReferencedItems): Fields {
+	if (referredOf(fields).context) return fields;
 	const { previous_response_id: _, conversation: __, ...engine } = fields;
 	return { ...engine, input: engineInput(fields.input, context) };
 }

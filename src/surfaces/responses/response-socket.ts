@@ -204,11 +204,11 @@ async function create(sent: Record<string, unknown>, context: FrameContext): Pro
 			endpoint: () => endpoint,
 			format: () => "openai",
 			async read() {
-				const whole = await completed(fields, caller, services);
+				const complete = await completed(fields, caller, services);
 				return inferenceRequest({
-					...{ id, caller, model, signal, headers, fields: whole },
+					...{ id, caller, model, signal, headers, fields: complete },
 					dialect: onlyFor(RESPONSES_DIALECT),
-					inputs: { fields: whole },
+					inputs: { fields: complete },
 				});
 			},
 			gateway: (name) => gatewayInHeaders(headers, name),
