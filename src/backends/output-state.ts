@@ -13,8 +13,11 @@ export type OutputState = "some" | "empty" | "none" | "unread";
 const STATES: readonly OutputState[] = ["none", "empty", "unread", "some"];
 
 /** The state after another part. */
-export const laterState = (before: OutputState, after: OutputState): OutputState =>
+const laterState = (before: OutputState, after: OutputState): OutputState =>
 	STATES.indexOf(after) > STATES.indexOf(before) ? after : before;
+
+/** The state of an answer of these parts, whose content may be empty. */
+export const stateOfAll = (parts: readonly OutputState[]): OutputState => parts.reduce(laterState, "empty");
 
 /** The fields of one kind of object in answers. */
 export interface KnownFields {
@@ -49,7 +52,15 @@ export function isUnread(output: OutputState, reason: string | undefined): boole
 /** Nothing in the answer could be read. `sent`: what the engine sent, for the log. */
 export const failureToRead = (call: Call, sent: unknown) => failureOfShape(call, "a chat answer", sent);
 
-/** Collects the state of one answer from its parts: of a complete reply, or of the events of a stream. */
+/** Throws if nothing in a complete answer could be read. `sent`: the answer, for the log. */
+export function refuseUnread(
+	call: Call,
+	{ output, reason, sent }: { output: OutputState; reason: string | undefined; sent: unknown },
+): void {
+	if (isUnread(output, reason)) throw failureToRead(call, sent);
+}
+
+/** Collects the state of one answer from its parts, the events of a stream. */
 export class OutputCheck {
 	state: OutputState = "none";
 	/** The first part in which nothing could be read. */
@@ -63,6 +74,6 @@ export class OutputCheck {
 
 	/** The answer has ended. Throws if nothing in it could be read. `sent`: its end, for the log. */
 	refuseUnread(call: Call, reason: string | undefined, sent: unknown): void {
-		if (isUnread(this.state, reason)) throw failureToRead(call, this.unread ?? sent);
+		refuseUnread(call, { output: this.state, reason, sent: this.unread ?? sent });
 	}
 }

@@ -1,5 +1,5 @@
 /** What was read of a message: of a complete one, or of the events of a stream. */
-import { type KnownFields, laterState, type OutputState, stateOf } from "../output-state.ts";
+import { type KnownFields, type OutputState, stateOf, stateOfAll } from "../output-state.ts";
 
 const BLOCK: KnownFields = {
 	output: new Set(["text", "thinking", "signature", "data"]),
@@ -16,12 +16,11 @@ const OTHER_BLOCKS = /tool_use$|tool_result$|^container_upload$|^compaction$/;
 /** What a block has, or a delta of one. */
 export function blockState(block: { type?: string | null | undefined }): OutputState {
 	if (OTHER_BLOCKS.test(block.type ?? "")) return "some";
-	return laterState("empty", stateOf(block, BLOCK));
+	return stateOfAll([stateOf(block, BLOCK)]);
 }
 
 /** What a complete message has. */
 export const messageState = (
 	{ content, ...fields }: { content?: unknown },
 	blocks: readonly { type: string }[],
-): OutputState =>
-	[stateOf(fields, MESSAGE), ...blocks.map(blockState)].reduce<OutputState>(laterState, "empty");
+): OutputState => stateOfAll([stateOf(fields, MESSAGE), ...blocks.map(blockState)]);

@@ -11,7 +11,7 @@ import type {
 } from "../../tasks/text-generation/types.ts";
 import * as completion from "../completion.ts";
 import { searchedField } from "../engine-search.ts";
-import { OutputCheck } from "../output-state.ts";
+import { refuseUnread } from "../output-state.ts";
 import { callSeal } from "../sealed-messages.ts";
 import type { Seals } from "../seals.ts";
 import { readArguments } from "../tool-arguments.ts";
@@ -119,9 +119,8 @@ export function completionOf(
 		...messageOf(content, answerTool),
 		...(search && !verbatim && searchFields(content, search, call)),
 	};
-	const check = new OutputCheck();
-	check.add(messageState(reply, blocks), reply);
-	check.refuseUnread(call, sentReason(reply.stop_reason), reply);
+	const output = messageState(reply, blocks);
+	refuseUnread(call, { output, reason: sentReason(reply.stop_reason), sent: reply });
 	const stop_reason = stopReasonOf(reply.stop_reason ?? "end_turn", message.tool_calls !== undefined);
 	const choice = {
 		message: { ...message, ...(verbatim && { verbatim: { ...reply, content, stop_reason } }) },

@@ -16,7 +16,7 @@ import { type Heading, headingOf } from "../completion.ts";
 import { searchedField } from "../engine-search.ts";
 import { sealSignature } from "../gemini-signatures.ts";
 import { readToolCalls, type ToolCallContext } from "../openai/reply/sent-calls.ts";
-import { type KnownFields, laterState, OutputCheck, type OutputState, stateOf } from "../output-state.ts";
+import { type KnownFields, type OutputState, refuseUnread, stateOf, stateOfAll } from "../output-state.ts";
 import type { Seals } from "../seals.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { usualEvent } from "./forms.ts";
@@ -106,9 +106,8 @@ export const headingIn = ({ responseId, modelVersion }: GenerateEvent, call: Cal
 function choiceOf(candidate: CandidateReply, index: number, form: GeminiReplyForm): ChatChoice {
 	const { text, thoughts, calls, ...signed } = partsOf(candidate, form, 0);
 	const finish_reason = finishReason(candidate.finishReason || "STOP", calls.length > 0, form.call);
-	const check = new OutputCheck();
-	check.add(outputOf(candidate), candidate);
-	check.refuseUnread(form.call, candidate.finishReason ? finish_reason : undefined, candidate);
+	const reason = candidate.finishReason ? finish_reason : undefined;
+	refuseUnread(form.call, { output: outputOf(candidate), reason, sent: candidate });
 	const isSilent = calls.length > 0 || finish_reason === "content_filter";
 	return {
 		index: candidate.index ?? index,
@@ -188,11 +187,11 @@ const CANDIDATE: KnownFields = { output: new Set(), other: new Set(["finishReaso
 export function outputOf(candidate: CandidateReply): OutputState {
 	const { content } = candidate;
 	const { parts, ...fields } = content ?? {};
-	return [
+	return stateOfAll([
 		...(parts ?? []).map((part) => stateOf(part, PART)),
 		stateOf(fields, CONTENT),
 		stateOf(candidate, CANDIDATE),
-	].reduce<OutputState>(laterState, "empty");
+	]);
 }
 
 /** The text of a candidate without its thoughts and calls. */

@@ -6,7 +6,7 @@ import type { ChatChunk, ChatCompletion } from "../../tasks/text-generation/type
 import { ChunkWriter, completionOf, type Heading, headingOf } from "../completion.ts";
 import { outputState, readMessage } from "../openai/reply/message.ts";
 import { readToolCalls, sentCallsOf, type ToolCallContext } from "../openai/reply/sent-calls.ts";
-import { OutputCheck } from "../output-state.ts";
+import { OutputCheck, refuseUnread } from "../output-state.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 
@@ -55,9 +55,7 @@ export const Reply = Line.refine(({ message, response }) => message != null || r
 
 export function completionIn(reply: Line, call: Call, context: ToolCallContext): ChatCompletion {
 	const { content, reasoning_content, tool_calls, output } = messageIn(reply, context);
-	const check = new OutputCheck();
-	check.add(output, reply);
-	check.refuseUnread(call, sentReason(reply), reply);
+	refuseUnread(call, { output, reason: sentReason(reply), sent: reply });
 	const message = {
 		content: content || (tool_calls.length > 0 ? null : ""),
 		...(reasoning_content && { reasoning_content }),

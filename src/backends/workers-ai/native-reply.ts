@@ -13,7 +13,7 @@ import { ChatEventReader, type RepairedEvent } from "../openai/reply/chat-events
 import { ChatCompletionReply, completion, failureOfEvent, toolContext } from "../openai/reply/chat-reply.ts";
 import { readToolCalls } from "../openai/reply/sent-calls.ts";
 import { ToolCallAssembler } from "../openai/reply/tool-calls.ts";
-import { type KnownFields, OutputCheck, type OutputState, stateOf } from "../output-state.ts";
+import { type KnownFields, OutputCheck, type OutputState, refuseUnread, stateOf } from "../output-state.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { eventIn } from "./run.ts";
@@ -44,9 +44,7 @@ export function nativeCompletion(reply: NativeReply, input: ChatInput, call: Cal
 		...(calls.length > 0 && { tool_calls: calls }),
 	};
 	const finish_reason = finishReason(calls.length > 0, usage, input);
-	const check = new OutputCheck();
-	check.add(nativeState(reply), reply);
-	check.refuseUnread(call, finish_reason, reply);
+	refuseUnread(call, { output: nativeState(reply), reason: finish_reason, sent: reply });
 	return completionOf(heading, { message, finish_reason }, usage);
 }
 

@@ -1,5 +1,5 @@
 /** What was read of a response: of a complete one, or of the events of a stream. */
-import { type KnownFields, laterState, type OutputState, stateOf } from "../../output-state.ts";
+import { type KnownFields, type OutputState, stateOf, stateOfAll } from "../../output-state.ts";
 
 /** An item, as far as it is read here. */
 interface SentItem {
@@ -28,12 +28,12 @@ function itemState(item: SentItem): OutputState {
 	if (OTHER_ITEMS.test(item.type)) return "some";
 	const { content, summary, ...fields } = item;
 	const parts = [...(content ?? []), ...(summary ?? [])].map((part) => stateOf(part, PART));
-	return [stateOf(fields, ITEM), ...parts].reduce<OutputState>(laterState, "empty");
+	return stateOfAll([stateOf(fields, ITEM), ...parts]);
 }
 
 /** The output of a response may be an empty list. */
 export const responseState = ({ output }: { output?: readonly SentItem[] | null | undefined }): OutputState =>
-	(output ?? []).map(itemState).reduce<OutputState>(laterState, "empty");
+	stateOfAll((output ?? []).map(itemState));
 
 /** What an event with a piece of a text has. */
 export const eventState = (event: object): OutputState => stateOf(event, EVENT);

@@ -13,7 +13,7 @@ import type {
 } from "../../../tasks/text-generation/types.ts";
 import { completionOf, headingOf } from "../../completion.ts";
 import { searchedField } from "../../engine-search.ts";
-import { OutputCheck } from "../../output-state.ts";
+import { refuseUnread } from "../../output-state.ts";
 import { callSeal } from "../../sealed-messages.ts";
 import type { Seals } from "../../seals.ts";
 import { readArguments } from "../../tool-arguments.ts";
@@ -93,9 +93,7 @@ export function completionIn(reply: ResponseReply, form: ResponsesReplyForm, cal
 	for (const [at, item] of items.entries()) sealed.push(sealOf(item, { at, previous: sealed[at - 1] }, form));
 	const message = messageOf(items, sealed);
 	const reason = finishReason(reply, (message.tool_calls?.length ?? 0) > 0);
-	const check = new OutputCheck();
-	check.add(responseState(reply), reply);
-	check.refuseUnread(call, reason, reply);
+	refuseUnread(call, { output: responseState(reply), reason, sent: reply });
 	const { model, created_at: created } = reply;
 	return completionOf(
 		headingOf(call, { model, created }),
