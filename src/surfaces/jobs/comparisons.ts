@@ -1,17 +1,28 @@
 /** Pages of comparisons, for replays and shadows. */
 import type { Context } from "hono";
+import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
 import type { LogCalls } from "../../gateways/client/gateway-logs.ts";
 import type { Comparison } from "../../gateways/comparisons/records.ts";
 import { timeOfId } from "../../gateways/logs/log-row.ts";
+import { parseFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { logsOf } from "../gateway/log-access.ts";
-import { pageInfo } from "../gateway/management.ts";
+import { pageFields, pageInfo } from "../gateway/management.ts";
 import type { AppCall } from "../route.ts";
 
+const MAX_PER_PAGE = 50;
+const DEFAULT_PER_PAGE = 20;
+
 type Logs = Omit<LogCalls, "append">;
+
+export const ComparisonsQuery = lazy(() => z.strictObject(pageFields(MAX_PER_PAGE, DEFAULT_PER_PAGE)));
+
+/** The page in the query of the address. Throws for other fields. */
+export const comparisonsQuery = (c: Context) => parseFields(ComparisonsQuery(), c.req.query(), "query");
 
 /** The logs of the gateway in the address. Throws 7002 for an unknown gateway. */
 export async function requireLogs(c: Context, { caller, services }: AppCall): Promise<Logs> {
@@ -23,7 +34,7 @@ export async function requireLogs(c: Context, { caller, services }: AppCall): Pr
 /** A page of the comparisons of a source. */
 export async function comparisonsOf(
 	source: string,
-	query: Parameters<typeof pageInfo>[0],
+	query: ReturnType<typeof comparisonsQuery>,
 	logs: Pick<Logs, "comparisons">,
 ): Promise<Response> {
 	const { page, per_page } = query;

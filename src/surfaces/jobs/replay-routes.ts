@@ -20,9 +20,9 @@ import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
 import { logsOf } from "../gateway/log-access.ts";
-import { GATEWAYS, managementFailure, pageFields } from "../gateway/management.ts";
+import { GATEWAYS, managementFailure } from "../gateway/management.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
-import { comparisonsOf, requireLogs } from "./comparisons.ts";
+import { ComparisonsQuery, comparisonsOf, comparisonsQuery, requireLogs } from "./comparisons.ts";
 import {
 	cancelBatch,
 	createInlineBatch,
@@ -36,8 +36,6 @@ import { unloggedHeaders } from "./unlogged-run.ts";
 
 const MAX_LOGS = 1_000;
 const DEFAULT_LOGS = 100;
-const MAX_PER_PAGE = 50;
-const DEFAULT_PER_PAGE = 20;
 const MAX_MODEL = 256;
 
 const model = lazy(() => z.string().min(1).max(MAX_MODEL));
@@ -51,7 +49,6 @@ const NewReplay = lazy(() =>
 		order_by_direction: z.enum(["asc", "desc"]).default("desc"),
 	}),
 );
-const ResultsQuery = lazy(() => z.strictObject(pageFields(MAX_PER_PAGE, DEFAULT_PER_PAGE)));
 
 const REPLAY = "/:replay";
 
@@ -96,7 +93,7 @@ export const replayRoutes: readonly AppRoute[] = defineRoutes(
 			path: `${REPLAY}/results`,
 			summary: "Shows answers beside those of the log",
 			permission: "write",
-			query: ResultsQuery,
+			query: ComparisonsQuery,
 			output: answer("replayResultsAnswer"),
 			handler: results,
 		},
@@ -202,7 +199,7 @@ async function find(c: Context, call: AppCall): Promise<BatchRecord> {
 }
 
 async function results(c: Context, call: AppCall): Promise<Response> {
-	const query = parseFields(ResultsQuery(), c.req.query(), "query");
+	const query = comparisonsQuery(c);
 	const { id } = await find(c, call);
 	return comparisonsOf(id, query, await requireLogs(c, call));
 }

@@ -3,22 +3,14 @@
  * routes need the permission to write, as those of the contents of a log.
  */
 import type { Context } from "hono";
-import * as z from "zod";
-import { lazy } from "../../core/lazy.ts";
 import { shadowOfSource, sourceOfShadow } from "../../gateways/shadows/shadow-routes.ts";
-import { parseFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
-import { GATEWAYS, managementFailure, pageFields } from "../gateway/management.ts";
+import { GATEWAYS, managementFailure } from "../gateway/management.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
-import { comparisonsOf, requireLogs } from "./comparisons.ts";
-
-const MAX_PER_PAGE = 50;
-const DEFAULT_PER_PAGE = 20;
-
-const ResultsQuery = lazy(() => z.strictObject(pageFields(MAX_PER_PAGE, DEFAULT_PER_PAGE)));
+import { ComparisonsQuery, comparisonsOf, comparisonsQuery, requireLogs } from "./comparisons.ts";
 
 const SHADOW = "/:shadow";
 
@@ -38,10 +30,10 @@ export const shadowRoutes: readonly AppRoute[] = defineRoutes(
 			path: `${SHADOW}/results`,
 			summary: "Shows answers of a shadow beside those of the log",
 			permission: "write",
-			query: ResultsQuery,
+			query: ComparisonsQuery,
 			output: answer("replayResultsAnswer"),
 			handler: async (c, call) => {
-				const query = parseFields(ResultsQuery(), c.req.query(), "query");
+				const query = comparisonsQuery(c);
 				return comparisonsOf(sourceOfShadow(pathParameter(c, "shadow")), query, await requireLogs(c, call));
 			},
 		},
