@@ -30,7 +30,7 @@ export interface EventPayload {
 	event: BatchEvent;
 }
 
-/** Nobody waits for the end of a replay by its id, and the console shows it. */
+/** A replay belongs to no API of batches. The console shows its end. */
 const WITHOUT_EVENTS: ReadonlySet<BatchApi> = new Set<BatchApi>(["replay"]);
 
 const typeOf = (api: BatchApi, status: BatchStatus): string =>

@@ -148,8 +148,8 @@ export async function searchNamespace(sent: unknown, call: NamespaceCall): Promi
 	const [instance, ...others] = opened;
 	const { query } = questionOf(body, "searchQueryMissing");
 	const request = { kind: "search", options, messages: messages && withoutQuestion(messages) };
-	const asked = { question: query, request, threshold: cache?.cache_threshold, others };
-	const lookup = await lookUp(asked, instance, services.now).catch(() => undefined);
+	const cacheable = { question: query, request, threshold: cache?.cache_threshold, others };
+	const lookup = await lookUp(cacheable, instance, services.now).catch(() => undefined);
 	const { found } = lookup ?? {};
 	if (found) {
 		const result = parseJson(found.text) as MultiResult;

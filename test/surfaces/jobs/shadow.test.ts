@@ -214,7 +214,7 @@ describe("a shadow", () => {
 		expect(row).not.toHaveProperty("after");
 	});
 
-	it("that hangs delays nobody, and further ones are dropped", async () => {
+	it("that hangs delays no caller, and further ones are dropped", async () => {
 		const hung = Promise.withResolvers<void>();
 		const gateway = await shadowed(async (sent) => {
 			if (sent.model === "new") await hung.promise;
