@@ -144,7 +144,7 @@ export async function searchNamespace(sent: unknown, call: NamespaceCall): Promi
 	await services.searchInstances.namespace(call.caller.account, call.namespace);
 	const { ai_search_options: { cache, ...options } = {}, messages } = body;
 	const opened = cache?.enabled ? await openAll(searchedInstances(body), call) : undefined;
-	if (!opened || opened.some(isPaused)) return several(body, call, "searchQueryMissing");
+	if (!opened || opened.some(isPaused)) return several(body, call, { missing: "searchQueryMissing", opened });
 	const [instance, ...others] = opened;
 	const { query } = questionOf(body, "searchQueryMissing");
 	const request = { kind: "search", options, messages: messages && withoutQuestion(messages) };
@@ -155,7 +155,7 @@ export async function searchNamespace(sent: unknown, call: NamespaceCall): Promi
 		const result = parseJson(found.text) as MultiResult;
 		return { result, isLexical: found.isLexical, cacheStatus: "HIT" };
 	}
-	const noted = await several(body, call, "searchQueryMissing");
+	const noted = await several(body, call, { missing: "searchQueryMissing", opened });
 	const { isLexical, result } = noted;
 	if (isWhole(noted)) await lookup?.keep({ text: JSON.stringify(result), isLexical });
 	return { ...noted, cacheStatus: "MISS" };
@@ -181,7 +181,7 @@ export async function chatNamespace(sent: unknown, call: NamespaceCall): Promise
 		const cached = lookup && cachedChat(lookup, isStream);
 		if (cached) return cached;
 	}
-	const noted = await several({ messages, ai_search_options }, call, "chatQueryMissing");
+	const noted = await several({ messages, ai_search_options }, call, { missing: "chatQueryMissing", opened });
 	const { hidden, isLexical, result } = noted;
 	const { chunks } = result;
 	if (chunks.length === 0 && hidden?.[0]) throw hidden[0];
@@ -196,19 +196,26 @@ export async function chatNamespace(sent: unknown, call: NamespaceCall): Promise
 	return keptChat(answer, lookup, { isStream, isLexical, waitUntil: services.waitUntil });
 }
 
+interface SeveralOptions {
+	missing: "chatQueryMissing" | "searchQueryMissing";
+	/** The instances of the request, in its order, if all are open already. */
+	opened?: readonly OpenInstance[] | undefined;
+}
+
 async function several(
 	body: SearchBody,
 	call: NamespaceCall,
-	missing: "chatQueryMissing" | "searchQueryMissing",
+	{ missing, opened = [] }: SeveralOptions,
 ): Promise<NotedResult<MultiResult>> {
 	const { caller, namespace, services } = call;
 	const ids = searchedInstances(body);
+	const known = new Map(opened.map((instance, index) => [ids[index], instance]));
 	let isLexical = false;
 	const hidden: AiError[] = [];
 	const result = await searchSeveral(
 		ids,
 		async (id) => {
-			const instance = await services.searchInstances.open(caller.account, namespace, id);
+			const instance = known.get(id) ?? (await services.searchInstances.open(caller.account, namespace, id));
 			const plan = searchPlan(body, instance.record.config, missing);
 			const context = { ...contextOf({ ...call, instance }), onHidden: noteIn(hidden, call) };
 			const found = await searchInstance(plan, context);
