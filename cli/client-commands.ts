@@ -110,13 +110,19 @@ export function clientCommands(ganglion: Command, defaults: Defaults, finish: Fi
 			const { syncFolder } = await import("./commands/search-sync.ts");
 			finish(await syncFolder(folder, flags));
 		});
-	connected(
-		ganglion
-			.command("accounts")
-			.description("move the accounts of a gateway between its objects")
-			.helpCommand(false)
-			.command("move"),
-	)
+	const accounts = ganglion
+		.command("accounts")
+		.description("move accounts between the objects of a gateway, or delete their data")
+		.helpCommand(false);
+	connected(accounts.command("delete"))
+		.description("delete all data of an account")
+		.argument("<id>", "the account")
+		.option("--yes", "do it: nothing can be restored")
+		.action(async (id: string, flags) => {
+			const { deleteAccount } = await import("./commands/delete-account.ts");
+			finish(await deleteAccount(id, flags));
+		});
+	connected(accounts.command("move"))
 		.description("move all accounts to the shards of the present settings, or one with --account")
 		.option("--own", "give the account an object of its own")
 		.action(async (flags) => {

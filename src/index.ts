@@ -38,7 +38,7 @@ import { WORK_HANDLERS } from "./work-handlers.ts";
 
 const config = configure(env);
 const persistent = createPersistent(env, config);
-const { background } = persistent;
+const { background, deletedAccounts } = persistent;
 /** A reload replaces this object. A request keeps the one with which it started. */
 let current = gateway(config);
 
@@ -104,7 +104,7 @@ export class ResponseStore extends ResponseStoreObject {
 
 export class VectorIndex extends VectorIndexObject {
 	protected override further(name: string): ShardCalls {
-		return persistent.retrievalObjects.index(name);
+		return persistent.ownShards.index(name);
 	}
 }
 
@@ -114,7 +114,7 @@ export class VectorRegistry extends VectorRegistryObject {
 	}
 
 	protected override drop(record: VectorIndexRecord): Promise<void> {
-		return current.services.vectorIndexes.drop(record);
+		return deletedAccounts.exempt(() => current.services.vectorIndexes.drop(record));
 	}
 
 	protected override queue(): Pick<Queue, "enqueue"> {
@@ -123,8 +123,10 @@ export class VectorRegistry extends VectorRegistryObject {
 }
 
 export class SearchRegistry extends SearchRegistryObject {
+	/** It enqueues only deletions. */
 	protected override queue(): Pick<Queue, "enqueue"> {
-		return current.services.storage.queue;
+		const { queue } = current.services.storage;
+		return { enqueue: (items) => deletedAccounts.exempt(() => queue.enqueue(items)) };
 	}
 }
 

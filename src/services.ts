@@ -7,7 +7,7 @@ import { DirectoryCache } from "./accounts/client/directory-cache.ts";
 import { DIRECTORY_NAME } from "./accounts/durable/directory.ts";
 import { createPools } from "./backends/create-pools.ts";
 import { type Bindings, objectNames, olderAccounts, requireObjects } from "./config/bindings.ts";
-import { countedStub, objectKey, withCountedObjects } from "./config/counted-objects.ts";
+import { objectEraser, streamRunObjects, withCountedObjects } from "./config/counted-objects.ts";
 import type { Config } from "./config/index.ts";
 import { limitProcess } from "./config/process-limits.ts";
 import { accountRouting } from "./config/provider-keys.ts";
@@ -18,6 +18,7 @@ import {
 	WORKERS_BINDING,
 } from "./config/worker-bindings.ts";
 import { workersOf } from "./config/workers.ts";
+import { DeletedAccounts, isAccountDeleted } from "./core/deleted-accounts.ts";
 import { diskSpace } from "./core/disk-space.ts";
 import { AiError } from "./core/errors.ts";
 import { LazyTimers } from "./core/lazy-timer.ts";
@@ -88,6 +89,8 @@ type Persistent = Omit<AppServices, keyof Configured> & {
 	runningRequests: RunningRequests;
 	responseStores: DurableObjectNamespace<ResponseStoreObject>;
 	retrievalObjects: RetrievalObjects;
+	/** For the object of an index, whose own calls were checked. */
+	ownShards: Pick<RetrievalObjects, "index">;
 	jobStores: DurableObjectNamespace<JobStoreObject>;
 	storageBindings: StorageBindings;
 	/** The gateway has one process. On Cloudflare, objects and requests are in many. */
@@ -139,19 +142,21 @@ export function createPersistent(
 	const runningRequests = new RunningRequests(requests);
 	const background = new Background({ now, wait, waitUntil: keepAlive, runningRequests });
 	const { waitUntil } = background;
-	const storeFailed = (cause: unknown): void =>
-		logFailure(new AiError("ledgerUnavailable", undefined, { cause }), "");
+	const storeFailed = (cause: unknown): void => {
+		if (!isAccountDeleted(cause)) logFailure(new AiError("ledgerUnavailable", undefined, { cause }), "");
+	};
 	requireObjects(local);
 	const workers = workersOf(local);
-	const guardCounts = new GuardCounts();
-	const openObjects = new OpenObjects({ max: objects, now });
+	const [guardCounts, openObjects] = [new GuardCounts(), new OpenObjects({ max: objects, now })];
 	const uncounted = withRemoteObjects(local, objectNames(local), local[OBJECTS_BINDING]);
-	const bindings = withCountedObjects(uncounted, openObjects);
+	const directoryObject = () => uncounted.DIRECTORY.getByName(DIRECTORY_NAME);
+	const deletedAccounts = new DeletedAccounts({ directory: directoryObject, now, waitUntil: keepAlive });
+	const checks = { openObjects, deletedAccounts };
+	const bindings = withCountedObjects(uncounted, checks);
 	const {
 		ACCOUNT,
 		ASSETS,
 		BLOBS,
-		DIRECTORY,
 		FLEET,
 		GATEWAY,
 		GATEWAYS,
@@ -159,7 +164,6 @@ export function createPersistent(
 		PUBLIC_INTERNET,
 		RESPONSE_CACHE,
 		RESPONSE_STORE,
-		STREAM_RUN,
 		WORK_QUEUE,
 	} = bindings;
 	type Registry = ReturnType<typeof GATEWAYS.getByName>;
@@ -167,15 +171,13 @@ export function createPersistent(
 		<Part extends object>(part: (registry: Registry) => Part) =>
 		(account: string): Part =>
 			callsOfPart(() => part(GATEWAYS.getByName(account)));
-	const failureCounts = new FailureCounts();
-	const requestTimes = new RequestTimes();
+	const [failureCounts, requestTimes] = [new FailureCounts(), new RequestTimes()];
 	const jobPace = new Pace(now);
 	const unbilledObservers = [
 		...unbilledObserversOf({ log: logFailure, analytics: bindings.ANALYTICS }),
 		requestTimes,
 		jobPace.observer,
 	];
-	const directoryObject = () => DIRECTORY.getByName(DIRECTORY_NAME);
 	const directory = new DirectoryCache({
 		...{ now, shards },
 		directory: directoryObject,
@@ -186,7 +188,7 @@ export function createPersistent(
 		namespace: ACCOUNT,
 		directory,
 		exact: exactLedger,
-		openObjects,
+		...checks,
 		now,
 		waitUntil,
 		keepAlive,
@@ -194,18 +196,15 @@ export function createPersistent(
 		log: logFailure,
 	});
 	background.onClose(() => ledgers.flush());
+	deletedAccounts.onDeleted((account) => {
+		ledgers.forget(account);
+		directory.forget(account);
+	});
 	// A closure, because workerd's `fetch` throws if it is called with another `this`.
 	const calls: typeof fetch = (input, init) => fetch(input, init);
 	const pools = createPools({ fetch: calls, now, wait, waitUntil: keepAlive, fleet: FLEET });
-	const streamRuns = new StreamRuns({
-		namespace: STREAM_RUN,
-		now,
-		object(id, account) {
-			const call = [objectKey("STREAM_RUN", id.toString()), account] as const;
-			openObjects.requireCall(...call);
-			return countedStub(STREAM_RUN.get(id), () => openObjects.recordCall(...call));
-		},
-	});
+	const streamRuns = new StreamRuns({ ...streamRunObjects(bindings, checks), now });
+	const flushing = { now, wait, waitUntil, failed: storeFailed };
 	return {
 		...{ fetch: calls, now },
 		uuid: () => timeOrderedUuid(now(), crypto.randomUUID()),
@@ -219,14 +218,13 @@ export function createPersistent(
 		...{ ledgers, directory },
 		flights: new SingleFlight(),
 		unchangedStreams: new UnchangedStreams({ now }),
+		eraseObject: objectEraser(bindings),
+		deletedAccounts,
 		deployedRoutes: new DeployedRoutes({ of: partOf((registry) => registry.dynamicRoutes()), now }),
 		aliasPools: new AliasPools({ of: partOf((registry) => registry.aliases()), now }),
 		gatewayLimits: new GatewayLimits({
 			object: (name) => GATEWAY.getByName(name),
-			now,
-			wait,
-			waitUntil,
-			failed: storeFailed,
+			...flushing,
 		}),
 		gateways: new Gateways({
 			registry: (account) => GATEWAYS.getByName(account),
@@ -239,16 +237,12 @@ export function createPersistent(
 		jobPace,
 		gatewayLogs: new GatewayLogs({
 			object: (name) => GATEWAY.getByName(name),
-			now,
-			wait,
-			waitUntil,
-			failed: storeFailed,
+			...flushing,
+			deletedAccounts,
 			maxPayload: bindings.LOGS_BUCKET ? MAX_STORED_PAYLOAD : MAX_PAYLOAD,
 		}),
 		otelExporter: new OtelExporter({
-			now,
-			wait,
-			waitUntil,
+			...flushing,
 			failed: (cause) => logFailure(new AiError("upstreamUnavailable", undefined, { cause }), ""),
 		}),
 		providerAccesses: new ProviderAccesses({ of: partOf((registry) => registry.providerAccess()), now }),
@@ -266,10 +260,12 @@ export function createPersistent(
 			blobs: BLOBS,
 			queue: WORK_QUEUE,
 			bucket: bindings.STORAGE_BUCKET,
+			deletedAccounts,
 			services: { fetch: calls, wait },
 		},
 		responseStores: RESPONSE_STORE,
 		retrievalObjects: retrievalObjects(bindings),
+		ownShards: retrievalObjects(withCountedObjects(uncounted, { openObjects })),
 		...{ jobStores: JOB_STORE, ...present({ batchEvents: bindings.BATCH_EVENTS }) },
 		isOnlyProcess: config.openFiles !== undefined && !workers,
 		openObjects,

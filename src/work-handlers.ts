@@ -7,6 +7,7 @@ import type { AppServices } from "./surfaces/services.ts";
 type HandlerTable = Readonly<Record<string, (services: AppServices) => Promise<WorkHandler>>>;
 
 export const WORK_HANDLERS: HandlerTable = {
+	accounts: async (services) => (await import("./surfaces/accounts/deletion-work.ts")).deletionWork(services),
 	batches: async (services) => (await import("./surfaces/jobs/batch-work.ts")).batchWork(services),
 	[EVENTS_KIND]: async (services) => (await import("./surfaces/jobs/event-work.ts")).eventWork(services),
 	search: async (services) => (await import("./surfaces/aisearch/work.ts")).searchWork(services),

@@ -15,6 +15,7 @@ import type { VectorIndexObject } from "../retrieval/vectors/durable/vector-inde
 import type { BlobStoreObject } from "../storage/blobs/blob-store.ts";
 import type { WorkQueueObject } from "../storage/queue/work-queue.ts";
 import type { ObjectCalls } from "../surfaces/operations/objects.ts";
+import type { ObjectBinding } from "../surfaces/services.ts";
 import { ConfigError } from "./problems.ts";
 import {
 	ADAPTERS_BINDING,
@@ -93,7 +94,7 @@ const CLASSES = {
 	VECTOR_INDEX: "VectorIndex",
 	SEARCH_REGISTRY: "SearchRegistry",
 	SEARCH_INSTANCE: "SearchInstance",
-} as const satisfies Partial<Record<keyof Bindings, string>>;
+} as const satisfies Partial<Record<ObjectBinding, string>>;
 
 /** The bindings of Durable Objects that other processes call, or that this process calls in another one. */
 export const objectNames = (bindings: Bindings): readonly string[] =>

@@ -1,6 +1,12 @@
-/** The bindings whose objects are counted (`core/open-objects.ts`): each call of an object is recorded, and refused before it opens one too many. */
+/**
+ * The bindings of the accounts' objects. Each call of an object is recorded, and refused before it opens one too many
+ * (`core/open-objects.ts`), or if the data of its account are deleted (`core/deleted-accounts.ts`).
+ */
+import type { DeletedAccounts } from "../core/deleted-accounts.ts";
 import type { OpenObjects } from "../core/open-objects.ts";
+import type { StreamRuns } from "../gateways/client/stream-runs.ts";
 import { accountIn } from "../gateways/object-name.ts";
+import type { AppServices, ErasableBinding } from "../surfaces/services.ts";
 import type { Bindings } from "./bindings.ts";
 
 const ofAccount = (name: string): string => name;
@@ -21,50 +27,94 @@ const ACCOUNTS = {
 
 type CountedBinding = keyof typeof ACCOUNTS;
 
-export const objectKey = (binding: CountedBinding | "STREAM_RUN", name: string): string =>
-	`${binding}/${name}`;
+const objectKey = (binding: CountedBinding | "STREAM_RUN", name: string): string => `${binding}/${name}`;
+
+interface ObjectChecks {
+	openObjects: OpenObjects;
+	/** Absent: the caller is an object of the account. */
+	deletedAccounts?: DeletedAccounts;
+}
 
 /** `getByName` of each binding throws 3040 (429) if the object may not be opened. */
 export const withCountedObjects = <T extends Pick<Bindings, CountedBinding>>(
 	bindings: T,
-	openObjects: OpenObjects,
+	checks: ObjectChecks,
 ): T => ({
 	...bindings,
 	...Object.fromEntries(
 		Object.entries(ACCOUNTS).map(([binding, accountOf]) => {
 			const name = binding as CountedBinding;
-			return [name, countedNamespace(bindings[name], { name, accountOf, openObjects })];
+			return [name, countedNamespace(bindings[name], { name, accountOf, ...checks })];
 		}),
 	),
 });
 
-interface Counting {
+interface Counting extends ObjectChecks {
 	name: CountedBinding;
 	accountOf(name: string): string;
-	openObjects: OpenObjects;
 }
 
 /** The gateway calls these objects by their names only. */
 const countedNamespace = (
 	namespace: Pick<DurableObjectNamespace, "getByName">,
-	{ name: binding, accountOf, openObjects }: Counting,
+	{ name: binding, accountOf, ...checks }: Counting,
 ): Pick<DurableObjectNamespace, "getByName"> => ({
 	getByName(name) {
-		const call = [objectKey(binding, name), accountOf(name)] as const;
-		openObjects.requireCall(...call);
-		return countedStub(namespace.getByName(name), () => openObjects.recordCall(...call));
+		const account = accountOf(name);
+		checks.openObjects.requireCall(objectKey(binding, name), account);
+		return countedStub(namespace.getByName(name), { ...checks, account, key: objectKey(binding, name) });
 	},
 });
 
-/** `onCall`: before each call. */
-export const countedStub = <T extends object>(stub: T, onCall: () => void): T =>
+interface CountedObject extends ObjectChecks {
+	account: string;
+	/** {@link objectKey} */
+	key: string;
+}
+
+/** Checks and records each call. */
+const countedStub = <T extends object>(
+	stub: T,
+	{ account, deletedAccounts, key, openObjects }: CountedObject,
+): T =>
 	new Proxy(stub, {
 		get(target, member) {
 			const value: unknown = Reflect.get(target, member);
 			if (typeof value !== "function" || typeof member === "symbol") return value;
 			return (...parameters: unknown[]) => {
-				onCall();
-				return Reflect.apply(value, target, parameters);
+				const call = (): object => {
+					openObjects.recordCall(key, account);
+					return Reflect.apply(value, target, parameters);
+				};
+				return deletedAccounts ? deletedAccounts.call(account, call) : call();
 			};
 		},
 	});
+
+/** The objects of resumable streams, which have ids instead of names. */
+export const streamRunObjects = (
+	{ GATEWAYS, STREAM_RUN }: Pick<Bindings, "GATEWAYS" | "STREAM_RUN">,
+	checks: ObjectChecks,
+): Pick<ConstructorParameters<typeof StreamRuns>[0], "namespace" | "object" | "registry"> => ({
+	namespace: STREAM_RUN,
+	registry: (account) => GATEWAYS.getByName(account),
+	object(id, account) {
+		const key = objectKey("STREAM_RUN", id.toString());
+		checks.openObjects.requireCall(key, account);
+		return countedStub(STREAM_RUN.get(id), { ...checks, account, key });
+	},
+});
+
+/** The classes of {@link ErasableBinding} have this method. */
+interface ErasableObject {
+	/** `name`: of the object. */
+	erase(name: string): Promise<number | undefined>;
+}
+
+export const objectEraser =
+	(bindings: Pick<Bindings, ErasableBinding>): AppServices["eraseObject"] =>
+	(binding, name) => {
+		// The runtime's types of results are too deep for the compiler.
+		const object = bindings[binding].getByName(name) as unknown as ErasableObject;
+		return object.erase(name);
+	};

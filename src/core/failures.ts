@@ -176,6 +176,8 @@ export const FAILURES = {
 		"Finetune is missing required files (model.safetensors and config.json)",
 	),
 	noSuchAdapter: edge(7002, 404, "No such fine-tune"),
+	/** An account whose data are being deleted, or were deleted a short time ago (`deleted-accounts.ts`). */
+	accountDeleted: edge(1001, 409, "The data of the account are being deleted"),
 	adapterExists: edge(1001, 409, "The account has a fine-tune with this name"),
 	/** Files and batches (`src/jobs`). */
 	noSuchFile: edge(7002, 404, "No such File object"),

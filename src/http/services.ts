@@ -4,5 +4,5 @@ import type { PipelineServices } from "../pipeline/services.ts";
 
 export interface HttpServices extends PipelineServices {
 	/** The accounts that exist. */
-	directory: Pick<DirectoryCache, "find" | "list" | "probe">;
+	directory: Pick<DirectoryCache, "find" | "list" | "lookUp" | "probe">;
 }

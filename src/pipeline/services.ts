@@ -1,5 +1,5 @@
 /** The parsed configuration and the runtime, as the pipeline receives them. Types only. */
-import type { Accounts } from "../accounts/client/accounts.ts";
+import type { Accounts } from "../accounts/client/ledgers-services.ts";
 import type { BackendServices } from "../backends/backend.ts";
 import type { AiError } from "../core/errors.ts";
 import type { Health } from "../fleet/health.ts";

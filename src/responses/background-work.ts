@@ -7,7 +7,7 @@
  * object, not from a lease, so that the account knows its id.
  */
 import { NOTHING_USED } from "../accounts/admission.ts";
-import type { Accounts } from "../accounts/client/accounts.ts";
+import type { Accounts } from "../accounts/client/ledgers-services.ts";
 import { toAiError } from "../core/errors.ts";
 import { isRecord } from "../core/json.ts";
 import { responsesError } from "../dialects/responses/errors.ts";

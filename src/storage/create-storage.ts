@@ -1,4 +1,5 @@
 /** Creates the storage of the rooms from the bindings and the settings. */
+import type { DeletedAccounts } from "../core/deleted-accounts.ts";
 import { present } from "../core/present.ts";
 import { AccountBlobs, type BlobServices } from "./blobs/account-blobs.ts";
 import type { BlobStoreObject } from "./blobs/blob-store.ts";
@@ -17,10 +18,12 @@ export interface StorageBindings {
 	queue: DurableObjectNamespace<WorkQueueObject>;
 	bucket?: R2Bucket | undefined;
 	services: S3Services;
+	/** Absent: no account is deleted. */
+	deletedAccounts?: DeletedAccounts;
 }
 
 export function createStorage(bindings: StorageBindings, setting: StorageSetting): Storage {
-	const { blobs, queue } = bindings;
+	const { blobs, deletedAccounts, queue } = bindings;
 	const contents = contentStores(bindings, setting);
 	const services: BlobServices = {
 		object: (account) => callsOf<BlobStoreObject>(blobs.getByName(account)),
@@ -31,7 +34,7 @@ export function createStorage(bindings: StorageBindings, setting: StorageSetting
 	};
 	return {
 		blobs: (account) => new AccountBlobs(account, services),
-		queue: new QueueClient(() => callsOf<WorkQueueObject>(queue.getByName(QUEUE_NAME))),
+		queue: new QueueClient(() => callsOf<WorkQueueObject>(queue.getByName(QUEUE_NAME)), deletedAccounts),
 	};
 }
 

@@ -1,4 +1,5 @@
 /** The schemas of all answers, as one module. */
+export * from "./accounts/answers.ts";
 export * from "./aisearch/answers.ts";
 export * from "./answers.ts";
 export * from "./gateway/management-answers.ts";

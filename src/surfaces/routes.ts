@@ -5,6 +5,7 @@ import { aliasRoutes } from "./accounts/aliases.ts";
 import { operatorRoutes } from "./accounts/all-accounts.ts";
 import { boundGatewayRoutes } from "./accounts/bound-gateway.ts";
 import { chargedLeaseRoutes } from "./accounts/charged-leases.ts";
+import { deletionRoutes } from "./accounts/deletion.ts";
 import { limitRoutes } from "./accounts/limits.ts";
 import { placeRoutes } from "./accounts/place.ts";
 import { tokenRoutes } from "./accounts/tokens.ts";
@@ -80,6 +81,7 @@ export const ROUTES: readonly AppRoute[] = [
 	...tokenRoutes,
 	...operatorRoutes,
 	...placeRoutes,
+	...deletionRoutes,
 	...aliasRoutes,
 	...usageRoutes,
 	...vectorUsageRoutes,

@@ -1,4 +1,5 @@
 /** The services of the handlers: those of all rooms, and those of the operator's routes. Types only. */
+import type { DeletedAccounts } from "../core/deleted-accounts.ts";
 import type { CountReport } from "../core/shared-count.ts";
 import type { GatewayServices } from "../gateways/services.ts";
 import type { HttpServices } from "../http/services.ts";
@@ -8,6 +9,28 @@ import type { SearchRoomServices } from "../retrieval/search/services.ts";
 import type { VectorServices } from "../retrieval/vectors/services.ts";
 import type { RequestTimes } from "../telemetry/request-times.ts";
 import type { Workers } from "../telemetry/workers.ts";
+
+/** The bindings of all classes of objects. `accounts/account-rooms.ts` has an answer for each. */
+export type ObjectBinding =
+	| ErasableBinding
+	| "ACCOUNT"
+	| "DIRECTORY"
+	| "FLEET"
+	| "SEARCH_INSTANCE"
+	| "STREAM_RUN"
+	| "VECTOR_INDEX"
+	| "WORK_QUEUE";
+
+/** The bindings of objects that belong to one account each, or to one gateway. */
+export type ErasableBinding =
+	| "BLOBS"
+	| "GATEWAY"
+	| "GATEWAYS"
+	| "JOB_STORE"
+	| "RESPONSE_CACHE"
+	| "RESPONSE_STORE"
+	| "SEARCH_REGISTRY"
+	| "VECTOR_REGISTRY";
 
 export interface AppServices
 	extends HttpServices,
@@ -19,6 +42,9 @@ export interface AppServices
 	limits: GatewayServices["limits"];
 	/** What this process counts for `/metrics`. */
 	requestTimes: RequestTimes;
+	/** Deletes everything in an object of an account. Returns the number of rows, or nothing if it must be called again. */
+	eraseObject(binding: ErasableBinding, name: string): Promise<number | undefined>;
+	deletedAccounts: DeletedAccounts;
 	/** A static file of the deployment, by its name. Absent: there are none. */
 	assets?(file: string): Promise<Response>;
 	/** What this process holds, by class. */

@@ -45,6 +45,7 @@ describe("AiError", () => {
 			],
 			["notFound", "noSuchAdapter", "noSuchFile", "noSuchBatch", "searchNotFound"],
 			["previousResponseNotFound", "itemNotFound"],
+			["accountDeleted", "adapterExists"],
 			["runPromptBlocked", "runResponseBlocked"],
 			["gatewayUnauthorized", "providerKeyRefused"],
 		]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Admission, AdmissionGrant } from "../../src/accounts/admission.ts";
-import type { Accounts } from "../../src/accounts/client/accounts.ts";
+import type { Accounts } from "../../src/accounts/client/ledgers-services.ts";
 import { configure } from "../../src/config/index.ts";
 import { AiError, type FailureKey } from "../../src/core/errors.ts";
 import { Catalog } from "../../src/models/catalog.ts";

@@ -185,6 +185,8 @@ const ACCOUNT: readonly Row[] = [
 	["operator", "DELETE /ai/bound-gateway"],
 	["operator", "GET /ai/place"],
 	["operator", "PUT /ai/place"],
+	["operator", "GET /ai/data"],
+	["operator", "DELETE /ai/data"],
 	["run", "POST /ai/tomarkdown"],
 	["read", "GET /ai/tomarkdown/supported"],
 	["read", "GET /ai/usage"],
@@ -570,7 +572,10 @@ describe("every route", () => {
 		async (needed, route) => {
 			const [method = "", path = ""] = route.split(" ");
 			// Not a websocket, which a route for one refuses with 405.
-			const url = `http://gateway${concrete(path)}`;
+			// The other cases need the tokens of their account.
+			const deleted =
+				route === "DELETE /client/v4/accounts/:account/ai/data" ? `${account}-deleted` : account;
+			const url = `http://gateway${concrete(path).replace(account, deleted)}`;
 			const body = method === "GET" ? { method } : json(method, {});
 			const { status } = await send(url, enough.get(needed), body);
 			expect([200, 400, 402, 404, 405, 426]).toContain(status);

@@ -40,8 +40,8 @@ function withoutSources(text: string, map: string, counts: (source: string) => b
 		.join("\n");
 }
 
-/** The rooms of documents, vectors and AI Search, and what stands in their places. */
+/** The rooms of documents, vectors and AI Search, and what stands in their places. `config/left-out.ts` is about backends. */
 export const isRetrieval = (source: string): boolean =>
-	/\/src\/retrieval\/|\/surfaces\/(aisearch|vectorize|markdown)\/|\/surfaces\/accounts\/vector-usage\.|\/config\/(vectors|vector-stores|search)\.|left-out|absent-rooms/.test(
+	/\/src\/retrieval\/|\/surfaces\/(aisearch|vectorize|markdown)\/|\/surfaces\/accounts\/vector-usage\.|\/config\/(vectors|vector-stores|search)\.|left-out-rooms|(?<!config\/)left-out|absent-rooms/.test(
 		source,
 	);

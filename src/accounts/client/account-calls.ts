@@ -1,12 +1,12 @@
 /** The calls of the `Account` objects, each for one account. */
+import type { Account } from "../durable/account.ts";
+import type { Revision } from "../durable/account-changes.ts";
 import type {
-	Account,
 	AccountAnswer,
 	AccountAnswers,
 	AccountCall,
 	AccountMethod,
-} from "../durable/account.ts";
-import type { Revision } from "../durable/account-changes.ts";
+} from "../durable/account-methods.ts";
 import type { OpenAccount } from "../durable/open-account.ts";
 
 /** The methods of one account. */

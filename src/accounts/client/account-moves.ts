@@ -3,6 +3,7 @@
  * try again until the directory names the new one. A move that was interrupted is made again from its beginning, by the
  * next caller of the account.
  */
+import { objectUnavailable } from "../../core/object-failure.ts";
 import type { Account } from "../durable/account.ts";
 import type { DirectoryCache } from "./directory-cache.ts";
 
@@ -36,4 +37,30 @@ export async function moveAccount(
 	await directory.setPlace(account, to);
 	await source.forget(account, move);
 	return true;
+}
+
+/**
+ * Deletes the rows of the account, also those that moves have left at other places. Returns their number, or nothing while a move is
+ * under way.
+ */
+export async function eraseAccount(
+	account: string,
+	{ directory, namespace }: MoveServices,
+): Promise<number | undefined> {
+	let rows = 0;
+	let isMoving = false;
+	try {
+		const { former, present } = await directory.places(account);
+		const places = new Set([...former, ...present]);
+		// A place that is added meanwhile follows.
+		for (const place of places) {
+			const erased = await namespace.getByName(place).erase(account, former.includes(place));
+			if (erased.movingTo !== undefined) places.add(erased.movingTo);
+			if (erased.rows === undefined) isMoving = true;
+			else rows += erased.rows;
+		}
+	} catch (cause) {
+		throw objectUnavailable(cause);
+	}
+	return isMoving ? undefined : rows;
 }

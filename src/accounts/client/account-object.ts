@@ -1,4 +1,5 @@
 /** Calls of one account's object: any call (`AccountObject`), and its reports and aliases (`AccountReader`). */
+import type { DeletedAccounts } from "../../core/deleted-accounts.ts";
 import { AiError } from "../../core/errors.ts";
 import type { FreshCache } from "../../core/fresh-cache.ts";
 import { objectUnavailable } from "../../core/object-failure.ts";
@@ -21,7 +22,7 @@ import type { RequestsPage, RequestsQuery } from "../durable/requests.ts";
 import type { UsageQuery, UsageReport } from "../durable/usage.ts";
 import { isShard, ownPlace } from "../places.ts";
 import { type AccountCalls, AccountMoved, type AccountStub, callsOf } from "./account-calls.ts";
-import { moveAccount } from "./account-moves.ts";
+import { eraseAccount, moveAccount } from "./account-moves.ts";
 import type { AccountShards } from "./account-shards.ts";
 import type { DirectoryCache } from "./directory-cache.ts";
 
@@ -32,6 +33,8 @@ export interface AccountObjectServices {
 	/** Each open object holds files of the process. */
 	openObjects: OpenObjects;
 	accountShards: AccountShards;
+	/** Absent: no account is deleted. */
+	deletedAccounts?: DeletedAccounts;
 	wait(milliseconds: number): Promise<void>;
 }
 
@@ -66,11 +69,16 @@ export class AccountObject {
 			: Number.NEGATIVE_INFINITY;
 	}
 
+	/** By the copy of this isolate. */
+	get isDeleted(): boolean {
+		return this.#services.deletedAccounts?.has(this.#account) ?? false;
+	}
+
 	/** Whether {@link check} is known to succeed. */
 	get mayCall(): boolean {
-		const { directory, openObjects } = this.#services;
+		const { deletedAccounts, directory, openObjects } = this.#services;
 		const place = directory.known(this.#account);
-		if (place === undefined) return false;
+		if (place === undefined || deletedAccounts?.isFresh === false || this.isDeleted) return false;
 		return isShard(place) || openObjects.mayCall(placeKey(place), this.#account);
 	}
 
@@ -84,11 +92,14 @@ export class AccountObject {
 	/**
 	 * Checks that the account's object may be called: a token never opens the object of an account that does not exist, and the
 	 * process has files for a limited number of open objects. The few shards are always open. A call of the operator records the
-	 * account.
+	 * account, unless its data are being deleted.
 	 */
 	async check(credential: Credential): Promise<void> {
-		const { directory, openObjects } = this.#services;
+		const { deletedAccounts, directory, openObjects } = this.#services;
 		const account = this.#account;
+		if (deletedAccounts?.isFresh === false) await deletedAccounts.renew();
+		if (this.isDeleted && credential.kind !== "operator") throw new AiError("authentication");
+		deletedAccounts?.require(account);
 		const place = directory.known(account) ?? (await this.#find(credential.kind === "operator"));
 		if (!isShard(place)) openObjects.requireCall(placeKey(place), account);
 	}
@@ -98,8 +109,10 @@ export class AccountObject {
 	 * account that has moved is made again, at its new place.
 	 */
 	async call<T>(method: (calls: AccountCalls) => Promise<T>): Promise<T> {
-		const { directory, accountShards } = this.#services;
+		const { accountShards, deletedAccounts, directory } = this.#services;
 		const account = this.#account;
+		if (deletedAccounts?.isFresh === false) await deletedAccounts.renew();
+		deletedAccounts?.require(account);
 		for (let tries = 0; ; tries++) {
 			// Most calls follow a check, and need no lookup.
 			const place = directory.known(account) ?? (await this.#find());
@@ -165,8 +178,9 @@ export class AccountObject {
 
 	/** Records a new account of the operator. An account of an earlier version moves to its shard first. */
 	async #find(isOperator = false): Promise<string> {
-		const { directory } = this.#services;
+		const { deletedAccounts, directory } = this.#services;
 		const account = this.#account;
+		await deletedAccounts?.check(account);
 		try {
 			const place = await (isOperator ? directory.record(account) : directory.find(account));
 			if (place !== undefined && directory.isEarlier(account))
@@ -197,11 +211,13 @@ export interface AccountReaderServices extends AccountObjectServices {
 export abstract class AccountReader implements AccountReports, AccountPlacing, AliasStore, BoundGatewayStore {
 	protected readonly object: AccountObject;
 	readonly #account: string;
+	readonly #services: AccountObjectServices;
 	readonly #aliases: FreshCache<readonly AliasRow[]>;
 
 	constructor(account: string, services: AccountReaderServices) {
 		this.object = new AccountObject(account, services);
 		this.#account = account;
+		this.#services = services;
 		this.#aliases = services.aliases;
 	}
 
@@ -215,6 +231,10 @@ export abstract class AccountReader implements AccountReports, AccountPlacing, A
 
 	move(to: "shard" | "own"): Promise<boolean> {
 		return this.object.move(to);
+	}
+
+	erase(): Promise<number | undefined> {
+		return eraseAccount(this.#account, this.#services);
 	}
 
 	/** Reports the requests of this isolate, so that a reader sees its own. Never rejects. */

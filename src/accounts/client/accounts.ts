@@ -15,15 +15,8 @@ import type {
 	Admitted,
 	Credential,
 	DurableLedger,
-	Ledgers,
 	Settlement,
 } from "../admission.ts";
-import type {
-	AccountPlacing,
-	AccountReports,
-	AliasStore,
-	BoundGatewayStore,
-} from "../durable/account-interfaces.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
 import { type AccountObjectServices, refusal } from "./account-object.ts";
@@ -33,29 +26,11 @@ import { BatchQueue } from "./batch-queue.ts";
 import { Journal } from "./journal.ts";
 import { KnownCredentials } from "./known-credentials.ts";
 import { type JournalPace, journalPace } from "./lease-demand.ts";
-import type { LedgersServices } from "./ledgers-services.ts";
+import type { IsolateAccounts, LedgersServices } from "./ledgers-services.ts";
 import { failedSettlement, Outbox } from "./outbox.ts";
 
 /** A change of an alias in another isolate takes effect within this time. Milliseconds. */
 const ALIASES_FRESH_MS = 10_000;
-
-export interface Accounts extends Ledgers {
-	of(
-		account: string,
-	): AccountLedger &
-		AccountReports &
-		AccountPlacing &
-		AliasStore &
-		BoundGatewayStore &
-		DurableLedger &
-		TokenStore;
-}
-
-/** For the code that closes the isolate. */
-export interface IsolateAccounts extends Accounts {
-	/** Reports everything to the accounts' objects, and returns all leases. Never rejects. */
-	flush(): Promise<void>;
-}
 
 /** The state of an isolate, for all accounts. */
 interface IsolateState extends LedgersServices, AccountObjectServices {
@@ -96,7 +71,13 @@ export function createLedgers(services: LedgersServices): IsolateAccounts {
 		await Promise.all([...accounts].map((account) => of(account).flush()));
 		for (const journal of isolate.journals.values()) journal.stop();
 	};
-	return { of, flush };
+	const forget = (account: string): void => {
+		journals.get(account)?.stop();
+		journals.delete(account);
+		isolate.outboxes.delete(account);
+		isolate.aliases.delete(account);
+	};
+	return { of, flush, forget };
 }
 
 class AccountClient extends AccountVerifier implements AccountLedger, DurableLedger, TokenStore {
@@ -110,7 +91,7 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 	}
 
 	admitFromLease(admission: Admission): AdmissionGrant | undefined {
-		return this.#isolate.journals.get(this.#account)?.admit(admission);
+		return this.object.isDeleted ? undefined : this.#isolate.journals.get(this.#account)?.admit(admission);
 	}
 
 	admit(admission: Admission): Promise<AdmissionGrant> {
@@ -225,7 +206,7 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 
 	settle(settlement: Settlement): void {
 		const journal = this.#isolate.journals.get(this.#account);
-		if (!journal?.settle(settlement)) this.#outbox().add(settlement);
+		if (!this.object.isDeleted && !journal?.settle(settlement)) this.#outbox().add(settlement);
 	}
 
 	tokens(command: TokenCommand): Promise<TokenResult> {
@@ -278,7 +259,7 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 	}
 
 	#logUnsent(error: unknown, first: { ticket: string } | undefined): void {
-		this.#isolate.log(toAiError(error), first?.ticket ?? "");
+		if (!this.object.isDeleted) this.#isolate.log(toAiError(error), first?.ticket ?? "");
 	}
 
 	/** `idle` drops the value. Then another value may have replaced it: a flush that was considered lost may end later. */

@@ -1,6 +1,6 @@
 /**
- * An isolate's cache of the `Directory`. The place of an account is cached without expiry: accounts
- * are never removed, and an object refuses calls for an account that has moved. The
+ * An isolate's cache of the `Directory`. The place of an account is cached without expiry: an object refuses calls for an account that
+ * has moved, and `core/deleted-accounts.ts` those for one that was deleted. The
  * absence of an account is cached for two seconds, because another isolate may record it meanwhile.
  */
 import { BoundedMap } from "../../core/bounded-map.ts";
@@ -89,6 +89,17 @@ export class DirectoryCache {
 	forget(account: string): void {
 		this.#places.delete(account);
 		this.#earlier.delete(account);
+	}
+
+	/**
+	 * Where rows of the account may be. `former`: it has left these places. `present`: its place, and that of a new account. Throws if the
+	 * directory cannot be called.
+	 */
+	async places(account: string): Promise<{ former: string[]; present: string[] }> {
+		const recorded = (await this.#services.directory().find(account)) ?? undefined;
+		const present = recorded ? [recorded.place ?? ownPlace(account)] : [];
+		const former = (recorded?.former ?? []).filter((place) => !present.includes(place));
+		return { former, present: [...present, this.placeFor(account)] };
 	}
 
 	/** The account has moved. Throws if the directory cannot be called. */

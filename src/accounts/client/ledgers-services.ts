@@ -1,6 +1,14 @@
-/** What the clients of the accounts' objects need from the isolate. */
+/** The clients of the accounts' objects, and what they need from the isolate. */
 import type { AiError } from "../../core/errors.ts";
 import type { FlushServices } from "../../core/flush-loop.ts";
+import type { AccountLedger, DurableLedger, Ledgers } from "../admission.ts";
+import type {
+	AccountPlacing,
+	AccountReports,
+	AliasStore,
+	BoundGatewayStore,
+} from "../durable/account-interfaces.ts";
+import type { TokenStore } from "../token-command.ts";
 import type { AccountObjectServices } from "./account-object.ts";
 
 export interface LedgersServices extends FlushServices, Omit<AccountObjectServices, "accountShards"> {
@@ -13,4 +21,24 @@ export interface LedgersServices extends FlushServices, Omit<AccountObjectServic
 	keepAlive?(promise: Promise<unknown>): void;
 	/** Logs settlements that could not be delivered yet. */
 	log(error: AiError, requestId: string): void;
+}
+
+export interface Accounts extends Ledgers {
+	of(
+		account: string,
+	): AccountLedger &
+		AccountReports &
+		AccountPlacing &
+		AliasStore &
+		BoundGatewayStore &
+		DurableLedger &
+		TokenStore;
+}
+
+/** For the code that closes the isolate. */
+export interface IsolateAccounts extends Accounts {
+	/** Reports everything to the accounts' objects, and returns all leases. Never rejects. */
+	flush(): Promise<void>;
+	/** Drops what the isolate has of an account whose data are deleted. */
+	forget(account: string): void;
 }

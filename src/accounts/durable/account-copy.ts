@@ -66,8 +66,15 @@ export class AccountCopy {
 		for (const row of rows) this.#sql.exec(insert, this.account, ...row);
 	}
 
-	clear(): void {
-		for (const table of this.tables()) this.#sql.exec(`DELETE FROM ${table} WHERE account = ?`, this.account);
+	/** Returns the number of deleted rows. */
+	clear(): number {
+		let rows = 0;
+		for (const table of this.tables()) {
+			const count = `SELECT count(*) AS rows FROM ${table} WHERE account = ?`;
+			rows += this.#sql.exec<{ rows: number }>(count, this.account).one().rows;
+			this.#sql.exec(`DELETE FROM ${table} WHERE account = ?`, this.account);
+		}
+		return rows;
 	}
 
 	/** A name becomes part of a statement. */

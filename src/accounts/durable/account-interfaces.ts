@@ -35,6 +35,8 @@ export interface AccountPlacing {
 	place(): Promise<string>;
 	/** Moves the account. Returns false if it is there, or another caller moves it now. */
 	move(to: "shard" | "own"): Promise<boolean>;
+	/** Deletes the rows of the account. Returns their number, or nothing while another caller moves the account. */
+	erase(): Promise<number | undefined>;
 }
 
 /** The gateway that the account binds for all its requests. */

@@ -2,7 +2,7 @@
 import { addColumns } from "../../core/sql-columns.ts";
 
 /**
- * One row for each account, written by its first change, and never deleted. `wake_at`: when a request or a lease of the account
+ * One row for each account, written by its first change. It dies with the account's data. `wake_at`: when a request or a lease of the account
  * expires, or its rows are swept. `sweep_at`: only the latter. `moving_to`: the account has left for this object, or is arriving
  * in this one. `last_move`: the start of its latest move, in epoch milliseconds, which is also the id of the move.
  */
@@ -94,6 +94,11 @@ export class AccountTable {
 			move,
 			number,
 		);
+	}
+
+	/** The account has no rows in other tables any more. */
+	delete(number: number): void {
+		this.#sql.exec("DELETE FROM accounts WHERE number = ?", number);
 	}
 
 	/** The account is here. */

@@ -3,51 +3,20 @@
  * account (src/accounts/places.ts). All accounts of a place share its tables, its commits and its alarm.
  */
 import { DurableObject } from "cloudflare:workers";
-import { AccountChanges, type ChangedAccounts, type Revision } from "./account-changes.ts";
+import { AccountChanges, type Revision } from "./account-changes.ts";
 import { AccountCopy, type RowsPage } from "./account-copy.ts";
+import {
+	type AccountAnswer,
+	type AccountAnswers,
+	type AccountCall,
+	type AccountMethod,
+	isMethod,
+	METHODS,
+} from "./account-methods.ts";
 import { AccountTable, UNNAMED } from "./account-table.ts";
 import { CancelledTickets } from "./cancelled-tickets.ts";
 import { OpenAccount } from "./open-account.ts";
 import type { AccountRows } from "./row-table.ts";
-
-/** The methods that the Worker calls, and whether the account's leases must be checked after them. */
-const METHODS = {
-	admit: false,
-	admitAll: false,
-	journal: false,
-	checkLeases: false,
-	settle: false,
-	verify: false,
-	tokens: true,
-	aliases: false,
-	setAlias: false,
-	deleteAlias: false,
-	usage: false,
-	refusals: false,
-	requests: false,
-	forgiveLease: false,
-	limitStatus: false,
-	boundGateway: false,
-	setBoundGateway: true,
-} as const satisfies Partial<Record<keyof OpenAccount, boolean>>;
-
-export type AccountMethod = keyof typeof METHODS;
-
-/** One call for one account, in a call of the object for several. */
-export interface AccountCall {
-	account: string;
-	method: AccountMethod;
-	parameters: readonly unknown[];
-}
-
-/** `moved`: the account has left this object, or has not arrived yet. */
-export type AccountAnswer = { value: unknown } | { moved: true } | { error: string };
-
-/** The answers to calls for several accounts, in their order. */
-export interface AccountAnswers {
-	answers: AccountAnswer[];
-	changed: ChangedAccounts;
-}
 
 /** Accounts in memory. The state of the others is in the tables only. */
 const MAX_OPEN = 8_000;
@@ -61,8 +30,6 @@ const ALARM_LOST_MS = 60_000;
 const RETRY_MS = 60_000;
 /** An account may stay due: its clock does not go back, and may stand behind the object's. */
 const MIN_WAKE_MS = 1_000;
-
-const isMethod = (name: string): name is AccountMethod => Object.hasOwn(METHODS, name);
 
 export class Account extends DurableObject {
 	/** Those used last come last. */
@@ -172,6 +139,27 @@ export class Account extends DurableObject {
 		const copy = this.#copyOf(account, move);
 		copy?.clear();
 		return copy !== undefined;
+	}
+
+	/**
+	 * Deletes the rows of the account. `hasLeft`: its move to another object has ended. Returns their number, or no number while a move
+	 * may be under way, and the object to which the account has moved.
+	 */
+	erase(account: string, hasLeft: boolean): { rows?: number; movingTo?: string } {
+		const found = this.#table.find(account);
+		if (!found) return { rows: 0 };
+		const { lastMove = 0, movingTo, number } = found;
+		const moved = movingTo === undefined ? {} : { movingTo };
+		if (movingTo !== undefined && !hasLeft && Date.now() - lastMove < MOVE_MS) return moved;
+		this.#close(account);
+		this.#changes.record(account);
+		const rows = this.ctx.storage.transactionSync(() => {
+			const cleared = this.#copy(number).clear();
+			this.#table.delete(number);
+			return cleared + 1;
+		});
+		this.#setAlarm(this.#table.nextWake());
+		return { rows, ...moved };
 	}
 
 	/** Nothing if the move is not the latest one of the account, or has ended. */

@@ -6,7 +6,9 @@
  * stays on the disk.
  */
 import { DurableObject } from "cloudflare:workers";
+import type { AccountDeletion } from "../../core/deleted-accounts.ts";
 import { addColumns } from "../../core/sql-columns.ts";
+import { ownPlace } from "../places.ts";
 
 export const DIRECTORY_NAME = "directory";
 
@@ -17,6 +19,19 @@ const ACCOUNTS = `CREATE TABLE IF NOT EXISTS accounts (
 
 /** Absent: an earlier version has recorded the account, which has an object of its own. */
 const PLACE = { place: "TEXT" };
+
+/** The places of the account before its present one, as a JSON array. */
+const FORMER = { former: "TEXT" };
+
+/**
+ * Accounts whose data are being deleted, and those that were deleted a short time ago (`core/deleted-accounts.ts`). Written when a deletion
+ * begins and when it ends, and deleted when the name is free again.
+ */
+const DELETIONS = `CREATE TABLE IF NOT EXISTS deletions (
+	id TEXT PRIMARY KEY,
+	begun_at INTEGER NOT NULL,
+	until INTEGER
+) WITHOUT ROWID`;
 
 /** Random values of the deployment, each written once and never removed. */
 const SECRETS = `CREATE TABLE IF NOT EXISTS secrets (
@@ -44,14 +59,24 @@ export interface RecordedAccount {
 	recordedAt: number;
 	/** The name of its object. Absent: an earlier version has recorded the account. */
 	place?: string;
+	/** Its places before. */
+	former?: string[];
 }
 
-type AccountRow = { id: string; recorded_at: number; place: string | null };
-const SELECT = "SELECT id, recorded_at, place FROM accounts";
+type AccountRow = { id: string; recorded_at: number; place: string | null; former: string | null };
+const SELECT = "SELECT id, recorded_at, place, former FROM accounts";
 
-const recorded = ({ id, recorded_at, place }: AccountRow): RecordedAccount => ({
+const recorded = ({ id, recorded_at, place, former }: AccountRow): RecordedAccount => ({
 	...{ id, recordedAt: recorded_at },
 	...(place !== null && { place }),
+	...(former !== null && { former: JSON.parse(former) }),
+});
+
+type DeletionRow = { id: string; begun_at: number; until: number | null };
+
+const deletionOf = ({ begun_at, until }: DeletionRow): AccountDeletion => ({
+	begunAt: begun_at,
+	...(until !== null && { until }),
 });
 
 export interface DirectoryPage {
@@ -63,12 +88,16 @@ export interface DirectoryPage {
 
 export class Directory extends DurableObject {
 	readonly #sql: SqlStorage;
+	/** Of the list of deletions. Another one after each change, and after a restart. */
+	#revision = crypto.randomUUID();
 
 	constructor(ctx: DurableObjectState, env: Env) {
 		super(ctx, env);
 		this.#sql = ctx.storage.sql;
 		this.#sql.exec(ACCOUNTS);
 		addColumns(this.#sql, "accounts", PLACE);
+		addColumns(this.#sql, "accounts", FORMER);
+		this.#sql.exec(DELETIONS);
 		this.#sql.exec(SECRETS);
 		this.#sql.exec(PROBE);
 	}
@@ -84,8 +113,12 @@ export class Directory extends DurableObject {
 		return row && recorded(row);
 	}
 
-	/** Records the account at this place, and returns it. A recorded account keeps its time and its place. `place`: as that of the result. */
+	/**
+	 * Records the account at this place, and returns it. A recorded account keeps its time and its place. `place`: as that of the result.
+	 * Throws if the account is deleted.
+	 */
 	add(account: string, place?: string): RecordedAccount {
+		if (this.deletion(account)) throw new Error("The account is deleted");
 		const recordedAt = Date.now();
 		this.#sql.exec(
 			"INSERT OR IGNORE INTO accounts (id, recorded_at, place) VALUES (?, ?, ?)",
@@ -96,7 +129,54 @@ export class Directory extends DurableObject {
 
 	/** The account has moved. */
 	setPlace(account: string, place: string): void {
-		this.#sql.exec("UPDATE accounts SET place = ? WHERE id = ?", place, account);
+		const known = this.find(account);
+		if (!known || known.place === place) return;
+		const former = new Set([...(known.former ?? []), known.place ?? ownPlace(account)]);
+		former.delete(place);
+		this.#sql.exec(
+			"UPDATE accounts SET place = ?, former = ? WHERE id = ?",
+			...[place, JSON.stringify([...former]), account],
+		);
+	}
+
+	/** Begins the deletion of the account's data, unless one is known. */
+	beginDeletion(account: string): AccountDeletion {
+		const known = this.deletion(account);
+		if (known) return known;
+		const begunAt = Date.now();
+		this.#sql.exec("INSERT INTO deletions VALUES (?, ?, NULL)", account, begunAt);
+		this.#revision = crypto.randomUUID();
+		return { begunAt };
+	}
+
+	/** The account has no data any more. Its name stays refused until this time. */
+	endDeletion(account: string, until: number): void {
+		this.#sql.exec("DELETE FROM accounts WHERE id = ?", account);
+		this.#sql.exec("UPDATE deletions SET until = ? WHERE id = ?", until, account);
+		this.#revision = crypto.randomUUID();
+	}
+
+	/** The name is free again. */
+	forgetDeletion(account: string): void {
+		this.#sql.exec("DELETE FROM deletions WHERE id = ?", account);
+		this.#revision = crypto.randomUUID();
+	}
+
+	/** Nothing if the account is not deleted, or its name is free again. */
+	deletion(account: string): AccountDeletion | undefined {
+		const [row] = this.#sql.exec<DeletionRow>("SELECT * FROM deletions WHERE id = ?", account).toArray();
+		return row && deletionOf(row);
+	}
+
+	/** All deletions, unless they are those of the known revision. */
+	deletions(known: string | undefined): {
+		revision: string;
+		accounts?: ({ id: string } & AccountDeletion)[];
+	} {
+		const revision = this.#revision;
+		if (known === revision) return { revision };
+		const rows = this.#sql.exec<DeletionRow>("SELECT * FROM deletions").toArray();
+		return { revision, accounts: rows.map((row) => ({ id: row.id, ...deletionOf(row) })) };
 	}
 
 	/** The random value of this name. The first call makes it. */
@@ -109,9 +189,14 @@ export class Directory extends DurableObject {
 		return row ? new Uint8Array(row.value) : value;
 	}
 
+	/** Without those whose data are being deleted. */
 	list({ after = "", limit }: DirectoryQuery): DirectoryPage {
 		const rows = this.#sql
-			.exec<AccountRow>(`${SELECT} WHERE id > ? ORDER BY id LIMIT ?`, after, limit + 1)
+			.exec<AccountRow>(
+				`${SELECT} WHERE id > ? AND id NOT IN (SELECT id FROM deletions) ORDER BY id LIMIT ?`,
+				after,
+				limit + 1,
+			)
 			.toArray();
 		const accounts = rows.slice(0, limit).map(recorded);
 		const next = rows.length > limit ? accounts.at(-1)?.id : undefined;

@@ -116,7 +116,7 @@ export class OpenAccount {
 	checkLeases(checks: readonly LeaseCheck[]): boolean[] {
 		return checks.map(({ credential, leases }) => {
 			const checked = this.#checkRun(credential);
-			return checked.ok && this.#open().ledger.areLeasesCurrent(leases, checked.token);
+			return checked.ok && !this.#isNew && this.#open().ledger.areLeasesCurrent(leases, checked.token);
 		});
 	}
 

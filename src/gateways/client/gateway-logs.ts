@@ -3,6 +3,7 @@
  * together, or those of {@link BUSY_WAIT_MS} if there are many. A row that cannot be sent never affects its request. After some
  * failures, or if too many rows wait, the rows of a gateway are dropped and counted.
  */
+import { type DeletedAccounts, isAccountDeleted } from "../../core/deleted-accounts.ts";
 import { diskSpace } from "../../core/disk-space.ts";
 import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
 import { bufferedBytes } from "../../core/process-counts.ts";
@@ -71,6 +72,8 @@ interface GatewayLogsServices extends FlushServices {
 	failed(cause: unknown): void;
 	/** Characters of a payload that are kept. */
 	maxPayload: number;
+	/** Absent: no account is deleted. */
+	deletedAccounts?: Pick<DeletedAccounts, "has">;
 }
 
 /** The logs of one gateway that wait. Their texts count as buffered bytes of the account. */
@@ -140,6 +143,7 @@ export class GatewayLogs {
 
 	/** Never throws. `name`: `account/gateway`. */
 	record(name: string, log: Log, retention: LogRetention): void {
+		if (this.#services.deletedAccounts?.has(accountIn(name))) return;
 		if (!diskSpace.mayWrite()) {
 			this.#dropped++;
 			return;
@@ -177,7 +181,7 @@ export class GatewayLogs {
 		const loop = new FlushLoop(this.#services, {
 			step: () => this.#send(name, outbox),
 			onGiveUp: (cause) => {
-				this.#dropped += outbox.logs.length;
+				if (!isAccountDeleted(cause)) this.#dropped += outbox.logs.length;
 				outbox.keep(() => false);
 				this.#services.failed(cause);
 			},

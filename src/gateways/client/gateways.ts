@@ -15,6 +15,8 @@ export interface RegistryCalls {
 	create(id: string, settings: GatewayUpdate): Promise<RegistryResult>;
 	update(id: string, settings: GatewayUpdate): Promise<RegistryResult>;
 	delete(id: string): Promise<RegistryResult>;
+	serve(id: string): Promise<GatewaySettings | undefined>;
+	names(): Promise<string[]>;
 }
 
 interface GatewaysServices {
@@ -58,7 +60,9 @@ export class Gateways {
 		if (!GatewayId().safeParse(id).success) return undefined;
 		const { open, registry } = this.#services;
 		return this.#cached.read(key, async () => {
-			const settings = await callObject(() => registry(account).get(id));
+			const settings = await callObject(() =>
+				open ? registry(account).serve(id) : registry(account).get(id),
+			);
 			if (settings || !open) return settings;
 			this.#warnOnce(id);
 			return openSettings(id);
@@ -75,9 +79,10 @@ export class Gateways {
 	}
 
 	/** The object of the account's gateways, for reads that must be fresh. */
-	registry(account: string): Pick<RegistryCalls, "get" | "list"> {
+	registry(account: string): Pick<RegistryCalls, "get" | "list" | "names"> {
 		const { registry } = this.#services;
 		return {
+			names: () => callObject(() => registry(account).names()),
 			get: (id) => callObject(() => registry(account).get(id)),
 			list: (query) => callObject(() => registry(account).list(query)),
 		};

@@ -7,6 +7,8 @@ const RUN_ID = /^[0-9a-f]{64}$/;
 type RunStub = StreamRunCalls & Pick<DurableObjectStub<StreamRun>, "fetch">;
 
 interface StreamRunsServices {
+	/** The object of the account's gateways, which has the ids of its runs. */
+	registry(account: string): { recordRun(id: string): Promise<void>; runs(): Promise<string[]> };
 	namespace: Pick<DurableObjectNamespace<StreamRun>, "newUniqueId" | "idFromString">;
 	/** Throws if the account has too many open objects. A stub belongs to the request that created it. */
 	object(id: DurableObjectId, account: string): RunStub;
@@ -29,9 +31,27 @@ export class StreamRuns {
 	}
 
 	create(account: string): NewRun {
-		const { namespace, object } = this.#services;
+		const { namespace, object, registry } = this.#services;
 		const id = namespace.newUniqueId();
-		return { id: id.toString(), calls: this.#bytes.counted(object(id, account), account) };
+		const calls = object(id, account);
+		const recorded: StreamRunCalls = {
+			// First, so that a deletion of the account finds the run after a kill.
+			begin: (owner) =>
+				registry(account)
+					.recordRun(id.toString())
+					.then(() => calls.begin(owner)),
+			append: (content, events) => calls.append(content, events),
+			finish: (state) => calls.finish(state),
+			discard: () => calls.discard(),
+		} as StreamRunCalls;
+		return { id: id.toString(), calls: this.#bytes.counted(recorded, account) };
+	}
+
+	/** Deletes all runs of the account. */
+	async discard(account: string): Promise<void> {
+		const { namespace, object, registry } = this.#services;
+		for (const id of await registry(account).runs())
+			await object(namespace.idFromString(id), account).discard();
 	}
 
 	/** The bytes of runs that have expired are free. */

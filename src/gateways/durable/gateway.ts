@@ -1,5 +1,6 @@
 /** The `Gateway` object: the logs and the limits of one gateway. */
 import { DurableObject } from "cloudflare:workers";
+import { eraseObject } from "../../core/erase-object.ts";
 import type {
 	ComparisonPage,
 	ComparisonPageQuery,
@@ -195,6 +196,13 @@ export class Gateway extends DurableObject<GatewayBindings> {
 		this.#windows.clear();
 		await this.ctx.storage.deleteAlarm();
 		await this.#deleteObjects();
+	}
+
+	/** Deletes everything. Returns the number of rows, or nothing while the bucket still has payloads. */
+	async erase(): Promise<number | undefined> {
+		const deleted = this.#logs.delete({ filters: [], orderBy: "created_at", direction: "asc" });
+		if (!((await this.#objects?.sweep()) ?? true)) return undefined;
+		return eraseObject(this.ctx, { constant: ["log_count"], deleted });
 	}
 
 	override async alarm(): Promise<void> {

@@ -64,6 +64,14 @@ export class KeptTable {
 		this.#sql.exec("UPDATE kept_bytes SET bytes = ? WHERE class = ? AND gateway = ?", bytes, kept, gateway);
 	}
 
+	/** Those that have reported. */
+	gateways(): string[] {
+		return this.#sql
+			.exec<{ gateway: string }>("SELECT DISTINCT gateway FROM kept_bytes")
+			.toArray()
+			.map(({ gateway }) => gateway);
+	}
+
 	/** The gateway was deleted. */
 	forget(gateway: string): void {
 		this.#sql.exec("DELETE FROM kept_bytes WHERE gateway = ?", gateway);

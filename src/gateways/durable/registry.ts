@@ -3,6 +3,7 @@
  * seconds (`client/gateways.ts`).
  */
 import { DurableObject } from "cloudflare:workers";
+import { eraseObject } from "../../core/erase-object.ts";
 import { withStoredSecrets } from "../secrets.ts";
 import { DEFAULT_GATEWAY, DEFAULT_SETTINGS, type GatewaySettings, type GatewayUpdate } from "../settings.ts";
 import { GatewayAliases } from "./aliases.ts";
@@ -18,6 +19,15 @@ const GATEWAYS = `CREATE TABLE IF NOT EXISTS gateways (
 	created_at INTEGER NOT NULL,
 	modified_at INTEGER NOT NULL
 ) WITHOUT ROWID`;
+
+/** Gateways that an open deployment has served without settings. */
+const SERVED = "CREATE TABLE IF NOT EXISTS served (gateway TEXT PRIMARY KEY) WITHOUT ROWID";
+
+/** The ids of resumable streams, so that a deletion of the account finds them. Each one deletes itself soon after its end. */
+const RUNS =
+	"CREATE TABLE IF NOT EXISTS stream_runs (id TEXT PRIMARY KEY, begun_at INTEGER NOT NULL) WITHOUT ROWID";
+/** No stream is so old. */
+const RUN_MS = 24 * 3_600_000;
 
 interface GatewayRow extends Record<string, SqlStorageValue> {
 	id: string;
@@ -55,7 +65,7 @@ export class GatewayRegistry extends DurableObject<RegistryBindings> {
 	constructor(ctx: DurableObjectState, env: RegistryBindings) {
 		super(ctx, env);
 		this.#sql = ctx.storage.sql;
-		this.#sql.exec(GATEWAYS);
+		this.#sql.exec(`${GATEWAYS}; ${SERVED}; ${RUNS}`);
 		this.#dynamicRoutes = new DynamicRoutes(this.#sql);
 		this.#providerAccess = new ProviderAccessTables(this.#sql);
 		this.#aliases = new GatewayAliases(this.#sql);
@@ -123,6 +133,40 @@ export class GatewayRegistry extends DurableObject<RegistryBindings> {
 		const stored: Record<string, unknown> = JSON.parse(row.settings);
 		const merged = { ...stored, ...withStoredSecrets(settings, stored) };
 		return this.#write({ ...row, settings: JSON.stringify(merged), modified_at: Date.now() });
+	}
+
+	/** An open deployment serves the gateway, with its settings if it exists. */
+	serve(id: string): GatewaySettings | undefined {
+		const settings = this.get(id);
+		if (!settings) this.#sql.exec("INSERT OR IGNORE INTO served VALUES (?)", id);
+		return settings;
+	}
+
+	/** The gateways that may have objects. */
+	names(): string[] {
+		const stored = this.#sql
+			.exec<{ id: string }>("SELECT id FROM gateways UNION SELECT gateway FROM served")
+			.toArray();
+		return [...new Set([DEFAULT_GATEWAY, ...stored.map(({ id }) => id), ...this.#kept.gateways()])];
+	}
+
+	recordRun(id: string): void {
+		const now = Date.now();
+		this.#sql.exec("DELETE FROM stream_runs WHERE begun_at < ?", now - RUN_MS);
+		this.#sql.exec("INSERT INTO stream_runs VALUES (?, ?)", id, now);
+	}
+
+	/** The ids of resumable streams that may exist. */
+	runs(): string[] {
+		return this.#sql
+			.exec<{ id: string }>("SELECT id FROM stream_runs")
+			.toArray()
+			.map(({ id }) => id);
+	}
+
+	/** Deletes the account's gateways with their keys, routes and aliases. Returns the number of rows. */
+	erase(): Promise<number> {
+		return eraseObject(this.ctx);
 	}
 
 	/** The default gateway returns to its default settings. */

@@ -3,6 +3,7 @@
  * 2 MB. When an answer needs space, the ones that were not read for the longest time are deleted.
  */
 import { DurableObject } from "cloudflare:workers";
+import { eraseObject } from "../../core/erase-object.ts";
 import { concat } from "../../media/bytes.ts";
 import { type KeptRegistries, KeptReporter } from "./kept-bytes.ts";
 
@@ -141,6 +142,11 @@ export class ResponseCache extends DurableObject<CacheBindings> {
 		this.#kept.allowed = bytes;
 		this.#evict(bytes);
 		return this.#bytes;
+	}
+
+	/** Deletes everything. Returns the number of rows. */
+	erase(): Promise<number> {
+		return eraseObject(this.ctx);
 	}
 
 	/** Deletes the answers that have expired. */

@@ -5,8 +5,8 @@
  */
 import type { Admission, AdmissionGrant, Admitted, Settlement } from "../../accounts/admission.ts";
 import { refusal } from "../../accounts/client/account-object.ts";
-import type { Accounts } from "../../accounts/client/accounts.ts";
 import type { BatchQueue } from "../../accounts/client/batch-queue.ts";
+import type { Accounts } from "../../accounts/client/ledgers-services.ts";
 import { failedSettlement } from "../../accounts/client/outbox.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { objectUnavailable } from "../../core/object-failure.ts";

@@ -1,5 +1,6 @@
 /** The `JobStore` object: the files, batches and adapters of one account. The bytes of files are stored objects (`src/storage/blobs`). */
 import { DurableObject } from "cloudflare:workers";
+import { eraseObject } from "../../core/erase-object.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { batchItem } from "../batches/batch-item.ts";
 import { fileKey, type JobUsage, ownInputKey } from "../records.ts";
@@ -41,6 +42,11 @@ export abstract class JobStoreObject extends DurableObject {
 
 	usage(): JobUsage {
 		return this.#tables.usage();
+	}
+
+	/** Deletes everything but the bytes of files. Returns the number of rows. */
+	erase(): Promise<number> {
+		return eraseObject(this.ctx, { constant: ["line_counts", "discarded_lines"] });
 	}
 
 	/** Deletes what has expired, and puts batches into the queue that are not there. */

@@ -3,6 +3,7 @@
  * response and its items are written in one commit.
  */
 import { DurableObject } from "cloudflare:workers";
+import { eraseObject } from "../../core/erase-object.ts";
 import type { Queue } from "../../storage/queue/work.ts";
 import type {
 	ContextQuery,
@@ -115,6 +116,11 @@ export abstract class ResponseStoreObject extends DurableObject {
 	#exported(row: ResponseRow): StoredResponse & { input: string[] } {
 		const input = this.#tables.items.ofRange(inputOf(row));
 		return { ...this.#tables.stored(row), input: input.ok ? input.value : [] };
+	}
+
+	/** Deletes everything. Returns the number of rows. */
+	erase(): Promise<number> {
+		return eraseObject(this.ctx);
 	}
 
 	/** The durable queue. The Worker's class has it (`index.ts`). */

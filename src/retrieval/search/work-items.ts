@@ -51,5 +51,8 @@ export const syncItem = (instance: WorkInstance, job: string): NewWork =>
 
 export const cleanItem = (instance: WorkInstance): NewWork => workOf(instance, "clean", { task: "clean" });
 
+export const isDeletion = ({ payload }: Pick<NewWork, "payload">): boolean =>
+	(payload as SearchWork).task === "drop";
+
 export const dropItem = (instance: WorkInstance, indexVersion: number): NewWork =>
 	workOf(instance, "drop", { task: "drop", indexVersion });

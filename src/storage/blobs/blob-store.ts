@@ -3,6 +3,7 @@
  * whose store is `pieces`. A small object is stored with one call and one commit.
  */
 import { DurableObject } from "cloudflare:workers";
+import { eraseObject } from "../../core/erase-object.ts";
 import {
 	BlobTable,
 	type ContentPlace,
@@ -160,6 +161,22 @@ export class BlobStoreObject extends DurableObject {
 	async removePrefix(prefix: string, limit: number): Promise<number> {
 		const { blobs } = this.#table.list({ prefix, after: "", limit });
 		return this.remove(blobs.map(({ key }) => key));
+	}
+
+	/** Deletes everything. Returns the number of objects and contents, or nothing while a store outside still has contents. */
+	async erase(): Promise<number | undefined> {
+		let deleted = 0;
+		for (;;) {
+			const { blobs } = this.#table.list({ prefix: "", after: "", limit: COLLECTED_AT_ONCE });
+			if (blobs.length === 0) break;
+			deleted += await this.remove(blobs.map(({ key }) => key));
+		}
+		for (;;) {
+			const outside = this.#table.nextLoose(COLLECTED_AT_ONCE).filter(({ store }) => store !== "pieces");
+			if (outside.length === 0) break;
+			if (!(await this.#deleteOutside(outside))) return undefined;
+		}
+		return eraseObject(this.ctx, { deleted });
 	}
 
 	list(query: { prefix: string; after: string; limit: number }): BlobPage {

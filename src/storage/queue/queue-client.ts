@@ -1,4 +1,5 @@
 /** The queue, for the rooms: calls of the `WorkQueue` object. */
+import type { DeletedAccounts } from "../../core/deleted-accounts.ts";
 import { AiError } from "../../core/errors.ts";
 import { requireDiskSpace } from "../../core/object-failure.ts";
 import type { RemoteCalls } from "../remote-calls.ts";
@@ -21,17 +22,23 @@ type QueueObject = () => RemoteCalls<WorkQueueObject>;
 export class QueueClient implements Queue {
 	readonly #object: QueueObject;
 
-	constructor(object: QueueObject) {
+	readonly #deletedAccounts: Pick<DeletedAccounts, "check"> | undefined;
+
+	/** `deletedAccounts`: they get no new items. Absent: none is deleted. */
+	constructor(object: QueueObject, deletedAccounts?: Pick<DeletedAccounts, "check">) {
 		this.#object = object;
+		this.#deletedAccounts = deletedAccounts;
 	}
 
-	async enqueue(items: NewWork | readonly NewWork[]): Promise<number> {
+	async enqueue(items: NewWork | readonly NewWork[], options?: { freesSpace: boolean }): Promise<number> {
 		const all = Array.isArray(items) ? (items as readonly NewWork[]) : [items as NewWork];
 		for (const item of all) check(item);
 		if (all.length > ADDED_AT_ONCE)
 			throw new AiError("invalidRequest", `at most ${ADDED_AT_ONCE} items in one call`);
 		if (all.length === 0) return 0;
-		requireDiskSpace("items of work");
+		for (const account of new Set(all.map((item) => item.account)))
+			await this.#deletedAccounts?.check(account);
+		if (!options?.freesSpace) requireDiskSpace("items of work");
 		const result = await this.#call((stub) => stub.enqueue(all));
 		if (!result.ok) throw new AiError(result.failure, result.description, { retryAfter: FULL_SECONDS });
 		return result.added;

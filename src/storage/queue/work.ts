@@ -97,8 +97,11 @@ export interface WorkQuery {
 
 /** The queue. Failures: `storageFull`, `storageUnavailable`. */
 export interface Queue {
-	/** Adds items; one that exists already stays as it is. All or none. @returns how many are new. */
-	enqueue(items: NewWork | readonly NewWork[]): Promise<number>;
+	/**
+	 * Adds items; one that exists already stays as it is. All or none. `freesSpace`: a full disk does not refuse them. @returns how many
+	 * are new.
+	 */
+	enqueue(items: NewWork | readonly NewWork[], options?: { freesSpace: boolean }): Promise<number>;
 	/** Removes an item. A run of it gets its signal. @returns the state that it had. */
 	cancel(id: WorkId): Promise<WorkState | undefined>;
 	/** Removes all items of the kind whose keys start with the prefix. @returns their number. */

@@ -4,6 +4,7 @@
  * the socket can call it.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
+import { lateResult } from "../../core/late-result.ts";
 
 /** An object of a namespace: by its name, or by its id. */
 type ObjectAddress = { binding: string } & ({ name: string } | { id: string });
@@ -79,47 +80,10 @@ function remoteStub(id: DurableObjectId, address: ObjectAddress, remote: ObjectC
 				if (member === "id") return target.id;
 				// A promise may resolve to a stub, which then must not look like a promise.
 				if (typeof member === "symbol" || member === "then") return undefined;
-				return (...parameters: unknown[]) => resultOf(remote.call(address, member, parameters));
+				return (...parameters: unknown[]) => lateResult(remote.call(address, member, parameters));
 			},
 		},
 	);
 	// The runtime's stubs are proxies too, and accept any method.
 	return stub as unknown as DurableObjectStub;
-}
-
-/**
- * The result of a call. As with the runtime's promises, a method of the result may be called at once. A result is released after its
- * use: plain values and streams stay valid then.
- */
-const resultOf = (call: Promise<unknown>): object =>
-	new Proxy(call, {
-		get(_, member) {
-			if (member === "then" || member === "catch" || member === "finally") {
-				const settled = call.then(releasePlain);
-				return settled[member].bind(settled);
-			}
-			if (typeof member === "symbol") return undefined;
-			return (...parameters: unknown[]) => callOf(call, member, parameters);
-		},
-	});
-
-function releasePlain(value: unknown): unknown {
-	if (typeof value === "object") release(value);
-	return value;
-}
-
-async function callOf(target: Promise<unknown>, member: string, parameters: unknown[]) {
-	const stub = await target;
-	try {
-		const method: unknown = Object(stub)[member];
-		if (typeof method !== "function") throw new Error(`the result has no method ${member}`);
-		return await Reflect.apply(method, stub, parameters);
-	} finally {
-		release(stub);
-	}
-}
-
-function release(value: unknown): void {
-	const dispose: unknown = Object(value)[Symbol.dispose];
-	if (typeof dispose === "function") Reflect.apply(dispose, value, []);
 }

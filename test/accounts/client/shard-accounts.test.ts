@@ -5,8 +5,9 @@ import { type AccountStub, callsOf } from "../../../src/accounts/client/account-
 import { moveAccount } from "../../../src/accounts/client/account-moves.ts";
 import { createLedgers } from "../../../src/accounts/client/accounts.ts";
 import { DirectoryCache } from "../../../src/accounts/client/directory-cache.ts";
-import type { Account, AccountCall, AccountMethod } from "../../../src/accounts/durable/account.ts";
+import type { Account } from "../../../src/accounts/durable/account.ts";
 import type { Revision } from "../../../src/accounts/durable/account-changes.ts";
+import type { AccountCall, AccountMethod } from "../../../src/accounts/durable/account-methods.ts";
 import { newPlace } from "../../../src/accounts/places.ts";
 import { OpenObjects } from "../../../src/core/open-objects.ts";
 import { admission, fixedCost, newAccount, settlement, stubOf } from "../fixtures.ts";

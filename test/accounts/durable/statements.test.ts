@@ -1,7 +1,8 @@
 /** Rows of accounts are read and written only by statements that name the account. */
 import { runInDurableObject } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
-import type { Account, AccountMethod } from "../../../src/accounts/durable/account.ts";
+import type { Account } from "../../../src/accounts/durable/account.ts";
+import type { AccountMethod } from "../../../src/accounts/durable/account-methods.ts";
 import { admission, newAccount, settlement, stubOf, TASK, tokenOf } from "../fixtures.ts";
 
 const SOURCES = import.meta.glob<string>("../../../src/accounts/durable/*.ts", {

@@ -10,7 +10,12 @@ const EVENTS = ["data: 1\n\n", ": a comment\n\n", "data: 3\ndata: more\n\n", "da
 
 async function newRun() {
 	const namespace = env.STREAM_RUN as DurableObjectNamespace<StreamRun>;
-	const runs = new StreamRuns({ namespace, object: (id) => namespace.get(id), now: () => Date.now() });
+	const runs = new StreamRuns({
+		namespace,
+		object: (id) => namespace.get(id),
+		registry: (account) => env.GATEWAYS.getByName(account),
+		now: () => Date.now(),
+	});
 	const { id, calls } = runs.create(OWNER.account);
 	await calls.begin({ ...OWNER, contentType: "text/event-stream" });
 	return {

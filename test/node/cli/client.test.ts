@@ -334,3 +334,14 @@ describe("ganglion search sync", () => {
 		await watching.exit;
 	});
 });
+
+describe("ganglion accounts delete", () => {
+	it("deletes the data of an account after --yes", async () => {
+		await run(["usage"]);
+		expect((await run(["accounts", "delete", "local"])).stderr).toBe(
+			"error: This deletes all data of the account local, for ever. Add --yes to do it.\n",
+		);
+		const { stdout } = await run(["accounts", "delete", "local", "--yes"]);
+		expect(stdout).toMatch(/^The data of the account local are deleted: \d+ rows and objects\n$/);
+	});
+});

@@ -99,6 +99,8 @@ const broken: RegistryCalls = {
 	create: unreachable,
 	update: unreachable,
 	delete: unreachable,
+	serve: unreachable,
+	names: unreachable,
 };
 const streamed = () => events(delta("Hel"), delta("lo"), finish(), usage(), DONE);
 

@@ -9,7 +9,12 @@ const OBJECT_NAMES = ["ACCOUNT", "DIRECTORY", "GATEWAYS", "STREAM_RUN"];
 const Objects = objects(env, OBJECT_NAMES);
 const remote = new Objects(createExecutionContext(), env);
 const runsOf = (namespace: typeof env.STREAM_RUN) =>
-	new StreamRuns({ namespace, object: (id) => namespace.get(id), now: () => Date.now() });
+	new StreamRuns({
+		namespace,
+		object: (id) => namespace.get(id),
+		registry: (account) => env.GATEWAYS.getByName(account),
+		now: () => Date.now(),
+	});
 const owner = { account: "acme", gateway: "default" };
 
 describe("objects in another process", () => {

@@ -66,6 +66,8 @@ const PATH_OF: Readonly<Record<string, Record<string, string>>> = {
 	postV1betaModelsByModel: { model: `${MODEL}:generateContent` },
 	postAiV1ModelsByModel: { model: `${MODEL}:generateContent` },
 	postV1ModelsByModel: { model: `${MODEL}:generateContent` },
+	// The other operations and tests use the account.
+	deleteAiData: { account: "local-deleted" },
 };
 /** Required parameters of queries. */
 const QUERIES: Readonly<Record<string, string>> = { getAiModelsSchema: `?model=${MODEL}` };

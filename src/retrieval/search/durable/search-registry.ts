@@ -1,6 +1,7 @@
 /** The `SearchRegistry` object: the namespaces and instances of AI Search of one account, and the size of each instance. */
 import { DurableObject } from "cloudflare:workers";
 import { BoundedMap } from "../../../core/bounded-map.ts";
+import { eraseObject } from "../../../core/erase-object.ts";
 import type { Queue } from "../../../storage/queue/work.ts";
 import { MAX_NAMESPACES } from "../limits.ts";
 import { countPublicRequest, type PeriodCount } from "../public-endpoint.ts";
@@ -191,6 +192,19 @@ export abstract class SearchRegistryObject extends DurableObject {
 		const { count, ...admission } = countPublicRequest(this.#requests.get(object), endpoint.rate_limit, now);
 		this.#requests.set(object, count);
 		return { record, ...admission };
+	}
+
+	/** Deletes all instances and namespaces. Returns the number of rows, or nothing while something of an instance is left. */
+	async erase(account: string): Promise<number | undefined> {
+		const all = this.#sql
+			.exec<{ namespace: string; id: string }>("SELECT namespace, id FROM instances")
+			.toArray();
+		for (const { id, namespace } of all) await this.delete(account, namespace, id);
+		const isLeft = this.#sql.exec("SELECT 1 FROM deleted LIMIT 1").toArray().length > 0;
+		if (!isLeft) return eraseObject(this.ctx);
+		// The queue may have lost an item with its process.
+		await this.ctx.storage.setAlarm(Date.now());
+		return undefined;
 	}
 
 	/** Nothing of a deleted instance is left. */

@@ -71,6 +71,24 @@ export interface ChangedId {
 const ENDED: ReadonlySet<MovePhase> = new Set(["completed", "failed", "cancelled"]);
 export const isRunning = ({ phase }: IndexMove): boolean => !ENDED.has(phase);
 
+/** A mutation that is going to be written. */
+export interface NewMutation {
+	/** The object of the index, as the isolate knows it. */
+	object: string;
+	bytes: number;
+	maxBytes: number;
+	/** Of the vectors that it changes. */
+	ids: readonly string[];
+}
+
+/** `full`: no room. `wait`: the index moves, and its last changes are copied. `moved`: it is in another store. `number`: to be ended. */
+export type MutationStart =
+	| { outcome: "gone" }
+	| { outcome: "full" }
+	| { outcome: "wait" }
+	| { outcome: "moved"; record: VectorIndexRecord }
+	| { outcome: "write"; number?: number };
+
 export class MoveTable {
 	readonly #sql: SqlStorage;
 

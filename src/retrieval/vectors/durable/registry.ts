@@ -1,11 +1,18 @@
 /** The `VectorRegistry` object: the vector indexes of one account, the bytes of each, and their moves to other stores. */
 import { DurableObject } from "cloudflare:workers";
+import { eraseObject } from "../../../core/erase-object.ts";
 import { processId } from "../../../core/process-id.ts";
 import type { Queue } from "../../../storage/queue/work.ts";
 import { moveItem } from "../move-item.ts";
 import type { VectorIndexRecord } from "../records.ts";
 import { DayTable, type QueryReport, type VectorDay, type VectorPeriod } from "./day-table.ts";
-import { type ChangedId, type IndexMove, MoveTable } from "./move-table.ts";
+import {
+	type ChangedId,
+	type IndexMove,
+	MoveTable,
+	type MutationStart,
+	type NewMutation,
+} from "./move-table.ts";
 
 /** Written by the routes. `bytes` on the disk, and `vectors`: after the last mutation. A row dies when the index is deleted. */
 const INDEXES = `CREATE TABLE IF NOT EXISTS indexes (
@@ -45,24 +52,6 @@ export interface VectorUsage extends IndexSize {
 	queries: number;
 	queriedDimensions: number;
 }
-
-/** A mutation that is going to be written. */
-export interface NewMutation {
-	/** The object of the index, as the isolate knows it. */
-	object: string;
-	bytes: number;
-	maxBytes: number;
-	/** Of the vectors that it changes. */
-	ids: readonly string[];
-}
-
-/** `full`: no room. `wait`: the index moves, and its last changes are copied. `moved`: it is in another store. `number`: to be ended. */
-export type MutationStart =
-	| { outcome: "gone" }
-	| { outcome: "full" }
-	| { outcome: "wait" }
-	| { outcome: "moved"; record: VectorIndexRecord }
-	| { outcome: "write"; number?: number };
 
 export abstract class VectorRegistryObject extends DurableObject {
 	readonly #sql: SqlStorage;
@@ -104,6 +93,17 @@ export abstract class VectorRegistryObject extends DurableObject {
 			.exec<{ json: string }>("SELECT json FROM indexes ORDER BY name")
 			.toArray()
 			.map(({ json }) => JSON.parse(json));
+	}
+
+	/** Deletes all indexes. Returns the number of rows, or nothing while a store still has vectors. */
+	async erase(): Promise<number | undefined> {
+		const today = new Date().toISOString().slice(0, 10);
+		for (const { name } of this.list()) await this.delete(name, today);
+		const [left] = this.#sql.exec("SELECT 1 FROM deleted_indexes LIMIT 1").toArray();
+		if (!left) return eraseObject(this.ctx, { constant: ["queries"] });
+		this.#sql.exec("UPDATE deleted_indexes SET next_at = ?", Date.now());
+		await this.ctx.storage.setAlarm(Date.now());
+		return undefined;
 	}
 
 	/** Returns the deleted index, whose vectors are deleted later. */
