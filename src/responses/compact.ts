@@ -6,22 +6,20 @@ import { isRecord } from "../core/json.ts";
 import type { InferenceRequest, Reply } from "../pipeline/request.ts";
 import { newId } from "./ids.ts";
 import { itemsIn, storedItem } from "./input.ts";
-import { contextOf, engineFields, runResponses } from "./run-stored.ts";
+import { runOnce } from "./run-once.ts";
+import { contextOf, engineFields } from "./run-stored.ts";
 import type { ResponsesServices } from "./services.ts";
 import { readStateful } from "./stateful-fields.ts";
 
 export async function runCompaction(request: InferenceRequest, services: ResponsesServices): Promise<Reply> {
 	const { fields } = request.inputs;
-	if (!isRecord(fields)) return runResponses(request, services);
-	const { stream: _, background: __, ...own } = fields;
+	if (!isRecord(fields)) return runOnce(request, services);
+	const { stream: _, background: __, context_management: ___, ...own } = fields;
 	const context = await contextOf(own, readStateful(own), request.caller, services);
 	const complete = context ? engineFields(own, context) : own;
 	const input = itemsIn(complete.input);
 	const compacted = { ...complete, store: false, input: [...input, { type: "compaction_trigger" }] };
-	const reply = await runResponses(
-		{ ...request, inputs: { ...request.inputs, fields: compacted } },
-		services,
-	);
+	const reply = await runOnce({ ...request, inputs: { ...request.inputs, fields: compacted } }, services);
 	const { body } = reply;
 	if (body.kind !== "json" || !isRecord(body.value)) return reply;
 	const { created_at, output, usage } = body.value;

@@ -11,7 +11,6 @@ import { isRecord } from "../core/json.ts";
 import { invalidInput } from "../dialects/invalid-input.ts";
 import type { Caller, InferenceRequest, Reply } from "../pipeline/request.ts";
 import { PulledStream } from "../streams/pulled-stream.ts";
-import { withWebSearch } from "../websearch/with-web-search.ts";
 import { inScope, scopeOf } from "./client/stored-responses.ts";
 import { EventRelay } from "./event-relay.ts";
 import { foundOrThrow, referenceFailure } from "./failures.ts";
@@ -26,13 +25,11 @@ import {
 	recordOf,
 	shown,
 } from "./response-object.ts";
+import { runResponses } from "./run-model.ts";
 import type { ResponsesServices } from "./services.ts";
 import { readStateful, type StatefulFields } from "./stateful-fields.ts";
 
 export { readStateful } from "./stateful-fields.ts";
-
-/** Runs the model. The callers of this API may send a hosted search tool. */
-export const runResponses = withWebSearch("responses");
 
 type Fields = Record<string, unknown>;
 

@@ -5,7 +5,6 @@
  * For models of other vendors, the model is asked for a summary. Its text is the `encrypted_content`, encoded and not encrypted: it is the
  * caller's own conversation. A summary that another provider has encrypted is dropped.
  */
-import { Buffer } from "node:buffer";
 import { AiError } from "../../core/errors.ts";
 import type { ChatChunk, ChatCompletion } from "../../tasks/text-generation/types.ts";
 import { firstChoice } from "../chat/chunks.ts";
@@ -14,12 +13,16 @@ import type { EventWriter, WriteContext } from "../dialect.ts";
 import { EventSequence } from "./event-sequence.ts";
 import type { CompactionItem } from "./items.ts";
 import { incompleteReason, type ResponseObject, responseObject } from "./reply.ts";
-import { PREFIX } from "./summary.ts";
+import { encodedSummary } from "./summary.ts";
+
+/** The cause of a failure: the model answered without a text. */
+export class EmptySummary extends Error {}
 
 /** Throws 5001 without a text: an empty summary would lose the conversation. */
 function compactionItem(summary: string, uuid: () => string): CompactionItem {
-	if (summary.trim() === "") throw new AiError("executionFailed", "The model wrote no summary");
-	const encrypted_content = `${PREFIX}${Buffer.from(summary).toString("base64url")}`;
+	if (summary.trim() === "")
+		throw new AiError("executionFailed", "The model wrote no summary", { cause: new EmptySummary() });
+	const encrypted_content = encodedSummary(summary);
 	return { id: `cmp_${uuid().replaceAll("-", "")}`, type: "compaction", encrypted_content };
 }
 

@@ -20,7 +20,7 @@ import { badInput, invalidInput, parseElement, pointerTo } from "../invalid-inpu
 import { checkImageUrl } from "../media/image-url.ts";
 import { NAMEABLE } from "../nameable.ts";
 import { argumentsOfCall } from "./client-tools.ts";
-import { requestsCompaction, SUMMARIES, SUMMARY_REQUEST, summaryIn } from "./summary.ts";
+import { replacedIn, requestsCompaction, SUMMARIES, SUMMARY_REQUEST, summaryIn } from "./summary.ts";
 import { flatName, namesIn } from "./tool-names.ts";
 
 const Loose = z.looseObject({ type: z.string().optional() });
@@ -90,9 +90,11 @@ export function readInput(
 	if (typeof input === "string") return { messages: [...messages, { role: "user", content: input }] };
 	const dropped = new Set<string>();
 	const callIds = new Set<string>();
+	const isReplaced = replacedIn(input);
 	let assistant: ChatMessage | undefined;
 	for (const [index, raw] of input.entries()) {
 		const at = `input[${index}]`;
+		if (isReplaced(raw, index)) continue;
 		if (raw.type === "additional_tools" || raw.type === "compaction_trigger") continue;
 		const sent = asKnownItem(raw);
 		if (!sent) {

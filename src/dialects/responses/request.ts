@@ -19,6 +19,11 @@ import { Choice, readToolFields, Tools } from "./tools.ts";
 
 const Summary = z.enum(["auto", "concise", "detailed"]);
 
+/** Each entry asks for a kind of shortening. OpenAI has one kind, `compaction`. */
+const ContextManagement = z.array(
+	z.looseObject({ type: z.string(), compact_threshold: z.number().int().min(1).nullish() }),
+);
+
 export const TextFormat = z.discriminatedUnion("type", [
 	z.object({ type: z.literal("text") }),
 	z.object({ type: z.literal("json_object") }),
@@ -56,6 +61,7 @@ export const ResponsesRequest = z.looseObject({
 	include: z.array(z.string()).nullish(),
 	top_logprobs: z.number().int().min(0).max(20).nullish(),
 	truncation: z.enum(["auto", "disabled"]).nullish(),
+	context_management: ContextManagement.nullish(),
 	metadata: Metadata.nullish(),
 	user: z.string().nullish(),
 	safety_identifier: z.string().nullish(),
@@ -104,7 +110,7 @@ export function readRequest(request: ResponsesRequest, model: Model): ChatInput 
 	const dropped = [
 		...(offered.dropped ?? []),
 		...(read.dropped ?? []),
-		// Only OpenAI's service shortens a conversation by itself.
+		// `src/responses` removes the field of a request that it compacts. OpenAI's service compacts by itself.
 		...(request.context_management ? ["context_management"] : []),
 	];
 	const format = request.text?.format;

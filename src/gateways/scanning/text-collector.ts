@@ -1,10 +1,11 @@
 /**
  * The texts of a request, whatever the fields' names: every key, string and number of its JSON, also inside of base64, `data:` addresses,
- * JSON in a string and lists of bytes; the parts of a list joined; the bytes of any other body whatever type the sender names.
+ * JSON in a string, summaries of the gateway and lists of bytes; the parts of a list joined; the bytes of any other body whatever type the sender names.
  *
  * Not read: text that the sender encrypts, compresses or encodes in any other way, text in pixels or in sound.
  */
 import { isRecord, parseJson } from "../../core/json.ts";
+import { summaryText } from "../../dialects/responses/summary.ts";
 import {
 	BASE64_ADDRESS,
 	base64Bytes,
@@ -169,6 +170,11 @@ export class TextCollector {
 		{ form = formOf(encodings), field = "" }: { form?: TextForm; field?: string } = {},
 	): void {
 		if (text === "") return;
+		const summary = encodings > 0 ? summaryText(text) : undefined;
+		if (summary !== undefined) {
+			this.text(summary, encodings - 1, { field });
+			return;
+		}
 		const bytes = text.length >= MIN_BASE64_CHARACTERS ? base64Bytes(text) : undefined;
 		const isBase64 = (bytes && text.length > MAX_RUN_CHARACTERS) || BASE64_ADDRESS.test(text);
 		this.#push(text, isBase64 ? "base64" : form, field);

@@ -4,6 +4,7 @@
  */
 import { createParser } from "eventsource-parser";
 import { isRecord, parseJson } from "../../core/json.ts";
+import { summaryText } from "../../dialects/responses/summary.ts";
 import { isDone, SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 
 /** Names, ids and enumerations. */
@@ -115,7 +116,7 @@ type Emit = (text: string, place: string) => void;
 function collect(value: unknown, place: string, emit: Emit, field = ""): void {
 	if (typeof value === "string") {
 		const isAddress = value.length <= MAX_ADDRESS_CHARACTERS && ADDRESS.test(value);
-		if (value !== "" && (!MEDIA.has(field) || isAddress)) emit(value, place);
+		if (value !== "" && (!MEDIA.has(field) || isAddress)) emit(summaryText(value) ?? value, place);
 	} else if (Array.isArray(value)) {
 		for (const [index, item] of value.entries()) collect(item, `${place}.${index}`, emit, field);
 	} else if (isRecord(value)) {

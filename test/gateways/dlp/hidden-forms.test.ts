@@ -47,6 +47,13 @@ const STOPPED: readonly (readonly [string, Sent])[] = [
 		responses({ type: "function_call", call_id: "c", name: "f", arguments: JSON.stringify({ card: CARD }) }),
 	],
 	[
+		"the summary of a compacted conversation",
+		responses({
+			type: "compaction",
+			encrypted_content: `ganglion-summary-1.${Buffer.from(`${"The boat is blue. ".repeat(99)}${CARD}${" It is long.".repeat(99)}`).toString("base64url")}`,
+		}),
+	],
+	[
 		"JSON inside of the JSON of arguments",
 		responses({
 			type: "function_call",
