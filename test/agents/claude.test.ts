@@ -24,7 +24,7 @@ describe("Claude Code", () => {
 		const { engine, events, response } = await replay(turn);
 		expect(response.status).toBe(200);
 		expect(response.headers.get("content-type")).toBe("text/event-stream");
-		expect(response.headers.get("x-ganglion-dropped")).toBeNull();
+		expect(response.headers.get("x-ganglion-dropped")).toBe("context_management");
 		expect(events.map(({ type }) => type)).toEqual([
 			"message_start",
 			"content_block_start",

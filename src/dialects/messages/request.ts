@@ -67,6 +67,8 @@ export const MessagesRequest = z.looseObject({
 	output_format: JsonFormat.nullish(),
 	metadata: z.looseObject({ user_id: z.string().nullish() }).nullish(),
 	mcp_servers: z.array(z.unknown()).nullish(),
+	/** What Anthropic's service removes from a long conversation. */
+	context_management: z.looseObject({ edits: z.array(z.unknown()).nullish() }).nullish(),
 });
 export type MessagesRequest = z.output<typeof MessagesRequest>;
 
@@ -105,6 +107,7 @@ export function readRequest(
 		...(mayForward && { onUnsupported }),
 	};
 	if (request.mcp_servers?.length) dropped.add("mcp_servers");
+	if (request.context_management?.edits?.length) dropped.add("context_management");
 	const { max_tokens, temperature, top_p, top_k, stop_sequences, metadata } = request;
 	const format = request.output_config?.format ?? request.output_format;
 	const effort = effortOf(request, model);
