@@ -2,7 +2,8 @@
  * Reads requests of `generateContent` (https://ai.google.dev/api/generate-content) for any chat model.
  *
  * Google's own tools (`googleSearch`, `codeExecution`) are dropped and listed in `ChatInput.dropped`; a request without
- * another tool is refused. `safetySettings`, `labels`, `mediaResolution` and `serviceTier` are accepted and ignored.
+ * another tool is refused. `safetySettings`, `labels`, `mediaResolution` and `serviceTier` are accepted and ignored. Fields that Google
+ * does not know are refused, as by Google.
  */
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
@@ -16,7 +17,9 @@ import { chooseTools, readTools } from "../chat/tools.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { readContents, SentContent } from "./contents.ts";
 import { camelKeys } from "./keys.ts";
+import { refuseUnknownFields } from "./known-fields.ts";
 import { jsonSchemaOf } from "./schema.ts";
+import { withSurfaceFields } from "./surface-fields.ts";
 
 const anyObject = z.record(z.string(), z.unknown());
 const count = z.number().int();
@@ -71,13 +74,16 @@ const Fields = z.looseObject({
 		.nullish(),
 	generationConfig: GenerationConfig.nullish(),
 	cachedContent: z.string().nullish(),
-	/** Set by the surface, from the method in the URL. `counted`: the request's tokens are counted. */
+	/** `surface-fields.ts` */
 	stream: z.boolean().optional(),
 	counted: z.boolean().optional(),
 });
 export type GeminiRequest = z.output<typeof Fields>;
 
-export const GeminiRequest = z.preprocess(camelKeys, Fields);
+export const GeminiRequest = z.preprocess((sent) => {
+	refuseUnknownFields(sent);
+	return camelKeys(sent);
+}, Fields);
 
 /** Throws 5006 for content that the model does not accept, 8001 for unsupported fields. */
 export function readRequest(request: GeminiRequest, model: Model): ChatInput {
@@ -184,12 +190,9 @@ function effortOf(config: GenerationConfig["thinkingConfig"]): ChatInput["reason
 export const showsThoughts = (request: GeminiRequest): boolean =>
 	request.generationConfig?.thinkingConfig?.includeThoughts === true;
 
-const CountBody = z.looseObject({ generateContentRequest: anyObject.nullish() });
-
 /** `countTokens` accepts `contents`, or a complete request in `generateContentRequest`. */
 export function countedRequest(body: unknown): unknown {
-	const sent = camelKeys(body);
-	const inner = CountBody.safeParse(sent).data?.generateContentRequest;
-	const fields = inner ?? sent;
-	return isRecord(fields) ? { ...fields, counted: true } : body;
+	if (!isRecord(body)) return body;
+	const inner = body.generateContentRequest ?? body.generate_content_request;
+	return withSurfaceFields(isRecord(inner) ? inner : body, { counted: true });
 }

@@ -3,7 +3,7 @@
  * AI Gateway.
  */
 import { AiError } from "../../core/errors.ts";
-import { isRecord } from "../../core/json.ts";
+import { withSurfaceFields } from "../../dialects/gemini/surface-fields.ts";
 import { otherDialects } from "../../dialects/index.ts";
 import { onlyFor, type RouteDialect } from "../../dialects/route-dialect.ts";
 import { countRequest } from "../../http/count-request.ts";
@@ -85,7 +85,7 @@ export function geminiRun(
 function generates(stream: boolean): Method {
 	return {
 		route: GEMINI_ROUTE,
-		fields: ({ fields }) => ({ ...(isRecord(fields) ? fields : {}), stream, counted: false }),
+		fields: ({ fields }) => withSurfaceFields(fields, { stream, counted: false }),
 		respond(reply, { sse }, requestId) {
 			const response = replyResponse(reply, requestId, WRAPS.bare);
 			if (reply.body.kind !== "events" || sse) return response;

@@ -78,6 +78,52 @@ export const REFUSED_REQUESTS: readonly RefusedRequest[] = [
 	responses("input as a number", { input: 4 }, "input"),
 	responses("an unknown format", { text: { format: { type: "xml" } } }, "text"),
 	responses("a temperature as a text", { temperature: "1" }, "temperature"),
+	// The sentences are those of Google's JSON reader.
+	gemini(
+		"a field of OpenAI's",
+		{ stream: true },
+		'Invalid JSON payload received. Unknown name \\"stream\\": Cannot find field.',
+	),
+	gemini(
+		"two unknown fields",
+		{ maxTokens: 5, messages: [] },
+		'Unknown name \\"maxTokens\\": Cannot find field.\\nUnknown name \\"messages\\": Cannot find field.',
+	),
+	gemini(
+		"an unknown setting",
+		{ generation_config: { maxTokens: 5 } },
+		`Unknown name \\"maxTokens\\" at 'generation_config': Cannot find field.`,
+	),
+	gemini(
+		"an unknown setting of thoughts",
+		{ generationConfig: { thinkingConfig: { effort: "low" } } },
+		`Unknown name \\"effort\\" at 'generation_config.thinking_config'`,
+	),
+	gemini(
+		"an unknown field of a part",
+		{ contents: [{ role: "user", parts: [{ text: "Hi" }, { text: "Hi", cache_control: {} }] }] },
+		`Unknown name \\"cache_control\\" at 'contents[0].parts[1]'`,
+	),
+	gemini(
+		"an unknown field of data",
+		{ contents: [{ role: "user", parts: [{ inline_data: { mimeType: "image/png", data: "", url: "" } }] }] },
+		`Unknown name \\"url\\" at 'contents[0].parts[0].inline_data'`,
+	),
+	gemini(
+		"an unknown field of contents",
+		{ contents: [{ role: "user", content: "Hi", parts: [{ text: "Hi" }] }] },
+		`Unknown name \\"content\\" at 'contents[0]'`,
+	),
+	gemini(
+		"an unknown field of a function",
+		{ tools: [{ functionDeclarations: [{ name: "a", strict: true }] }] },
+		`Unknown name \\"strict\\" at 'tools[0].function_declarations[0]'`,
+	),
+	gemini(
+		"an unknown field of a choice",
+		{ toolConfig: { functionCallingConfig: { type: "auto" } } },
+		`Unknown name \\"type\\" at 'tool_config.function_calling_config'`,
+	),
 	gemini("no contents", { contents: [] }, "contents"),
 	gemini("contents as a number", { contents: 4 }, "contents"),
 	gemini("an unknown role", { contents: [{ role: "robot", parts: [{ text: "Hi" }] }] }, "contents"),
