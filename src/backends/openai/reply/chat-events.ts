@@ -33,6 +33,8 @@ export type RepairedEvent =
 	| { kind: "unread"; sent: unknown }
 	| { kind: "failed"; error?: unknown };
 
+const hasOutput = ({ calls, output }: ChoiceState): boolean => output.state === "some" || calls.count > 0;
+
 type NoAnswer = Extract<RepairedEvent, { kind: "failed" | "unread" }>;
 
 const NO_CHUNK: RepairedEvent = { kind: "none" };
@@ -101,6 +103,16 @@ export class ChatEventReader {
 		return { kind: "chunk", chunk: { ...pick(this.#last, "id", "object", "created", "model"), choices } };
 	}
 
+	/** Some hosts send the complete message beside the last delta. */
+	#withoutRepeat(sent: unknown, position: number): unknown {
+		if (!isRecord(sent) || !isRecord(sent.delta) || !isRecord(sent.message)) return sent;
+		const index = typeof sent.index === "number" ? sent.index : position;
+		const state = this.#choices.get(index);
+		if (!state || !hasOutput(state)) return sent;
+		const { message: _, ...others } = sent;
+		return others;
+	}
+
 	/** Returns the choice itself if it needs no change. `undefined`: it was not requested. */
 	#readChoice(sent: unknown, position: number): { choice: ChunkChoice } | NoAnswer | undefined {
 		if (isPlain(sent)) {
@@ -112,7 +124,12 @@ export class ChatEventReader {
 				return { choice: sent };
 			}
 		}
-		const { index: sentIndex, message, error, fields } = readChoice(sent, position);
+		const {
+			index: sentIndex,
+			message,
+			error,
+			fields,
+		} = readChoice(this.#withoutRepeat(sent, position), position);
 		if (error !== undefined) return { kind: "failed", error };
 		const index = this.#requestedIndex(sentIndex);
 		if (index === undefined) return undefined;
@@ -125,7 +142,7 @@ export class ChatEventReader {
 			isRecord(sent) &&
 			!isRecord(sent.delta) &&
 			isRecord(sent.message) &&
-			state.output.state === "some";
+			hasOutput(state);
 		const { tool_calls, function_call: _, ...texts } = message;
 		const pieces = isSummary ? [] : state.calls.add(sentCallsOf(message));
 		if (reason !== undefined) pieces.push(...state.calls.finish());

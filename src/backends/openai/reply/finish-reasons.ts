@@ -58,7 +58,8 @@ export function readFinishReason(sent: unknown): string | undefined {
 	const name = sent
 		.slice(sent.lastIndexOf(":") + 1)
 		.trim()
-		.toLowerCase();
+		.toLowerCase()
+		.replaceAll("-", "_");
 	return Object.hasOwn(REASONS, name) ? REASONS[name] : "stop";
 }
 

@@ -1,5 +1,5 @@
 /** Reads tool calls as engines send them, whole or in pieces. */
-import { isRecord, parseJson } from "../../../core/json.ts";
+import { isRecord, parseJson, parseRecord } from "../../../core/json.ts";
 import { JsonRepair } from "../../../core/json-repair.ts";
 import type { ToolCall } from "../../../tasks/text-generation/types.ts";
 import { decodedOnce, mayBeEncodedTwice, mayBeFenced, readArguments } from "../../tool-arguments.ts";
@@ -33,7 +33,10 @@ export function sentCallsOf({ tool_calls, function_call }: Record<string, unknow
 	return calls.length === 0 && isRecord(function_call) ? [{ function: function_call }] : calls;
 }
 
-/** OpenAI's forms (`{id, index, function}`, `{custom}`), or flat (`{name, arguments}`). Some hosts call the arguments `parameters` or `input`. */
+/**
+ * OpenAI's forms (`{id, index, function}`, `{custom}`), or flat (`{name, arguments}`). Some hosts call the arguments `parameters`, `input` or
+ * `args`, and send the function as a text: its JSON, or its name.
+ */
 export function readCall(sent: unknown): SentCall {
 	if (!isRecord(sent)) return { id: undefined, index: undefined, name: "", arguments: "", fields: {} };
 	const {
@@ -46,15 +49,18 @@ export function readCall(sent: unknown): SentCall {
 		arguments: flat,
 		parameters,
 		input,
+		args,
 		...fields
 	} = sent;
-	const call = [called, custom].find(isRecord) ?? { name, arguments: flat, parameters, input };
+	const inner = typeof called === "string" ? (parseRecord(called) ?? { name: called }) : called;
+	const own = { arguments: flat, parameters, input, args };
+	const call = { ...own, name, ...[inner, custom].find(isRecord) };
 	const at = typeof index === "string" && index.trim() !== "" ? Number(index) : index;
 	return {
 		id: typeof id === "number" ? String(id) : typeof id === "string" && id !== "" ? id : undefined,
 		index: typeof at === "number" && Number.isInteger(at) && at >= 0 ? at : undefined,
 		name: typeof call.name === "string" ? call.name : "",
-		arguments: argumentsText(call.arguments ?? call.parameters ?? call.input),
+		arguments: argumentsText(call.arguments ?? call.parameters ?? call.input ?? call.args),
 		fields,
 	};
 }
