@@ -1,7 +1,7 @@
 /**
  * A self-hosted engine, as vLLM serves a model with a strict chat template
- * (https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html). It has the Chat Completions API only, ignores fields that it does
- * not know, and refuses roles and orders that the template does not have.
+ * (https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html). It has chat completions, completions and embeddings, ignores fields
+ * that it does not know, and refuses roles and orders that the template does not have.
  */
 import * as z from "zod";
 import { faultOf, fieldPath } from "./faults.ts";
@@ -33,13 +33,56 @@ const EngineBody = z.looseObject({
 const refusal = (status: number, message: string, type: string, headers?: Record<string, string>): Refusal =>
 	new Refusal(status, { error: { message, type, param: null, code: status } }, headers);
 
+const Tokens = z.array(z.int().min(0)).min(1);
+const CompletionBody = z.looseObject({
+	prompt: z.union([z.string(), z.array(z.string()).min(1), Tokens, z.array(Tokens).min(1)]),
+	echo: z.boolean().nullish(),
+	logprobs: z.int().nullish(),
+	max_tokens: z.int().min(1).nullish(),
+	n: z.int().nullish(),
+	stop: z.union([z.string(), z.array(z.string())]).nullish(),
+	stream: z.boolean().nullish(),
+	suffix: z.null().optional(),
+	temperature: z.number().nullish(),
+});
+const EmbeddingBody = z.looseObject({
+	input: z.union([z.string(), z.array(z.string()).min(1), Tokens, z.array(Tokens).min(1)]),
+	encoding_format: z.enum(["float", "base64"]).nullish(),
+	dimensions: z.int().min(1).nullish(),
+	user: z.string().nullish(),
+});
+const USAGE = { prompt_tokens: 2, completion_tokens: 1, total_tokens: 3 };
+
+function parsed<Body>(schema: z.ZodType<Body>, body: unknown): Body {
+	const result = schema.safeParse(body);
+	if (result.success) return result.data;
+	const fault = faultOf(result.error);
+	throw refusal(400, `1 validation error: ${fieldPath(fault)}: ${fault.message}`, "Bad Request");
+}
+
+/** Continues each prompt with `Hello`. */
+function completion(body: unknown): object {
+	const { prompt } = parsed(CompletionBody, body);
+	const count = Array.isArray(prompt) && typeof prompt[0] !== "number" ? prompt.length : 1;
+	const choices = Array.from({ length: count }, (_, index) => ({
+		...{ index, text: "Hello", logprobs: null, finish_reason: "stop" },
+	}));
+	return { id: "cmpl-1", object: "text_completion", created: 1, model: ENGINE_MODEL, choices, usage: USAGE };
+}
+
+function embeddings(body: unknown): object {
+	const { input, encoding_format } = parsed(EmbeddingBody, body);
+	const count = Array.isArray(input) && typeof input[0] !== "number" ? input.length : 1;
+	const embedding = encoding_format === "base64" ? "AACAPwAAAAA=" : [1, 0];
+	const data = Array.from({ length: count }, (_, index) => ({ object: "embedding", index, embedding }));
+	return { object: "list", data, model: ENGINE_MODEL, usage: { prompt_tokens: 2, total_tokens: 2 } };
+}
+
 export const engine: Host = ({ body, path }, script) => {
+	if (path === "/v1/completions") return { json: completion(body) };
+	if (path === "/v1/embeddings") return { json: embeddings(body) };
 	if (path !== "/v1/chat/completions") throw new Refusal(404, { detail: "Not Found" });
-	const { data, error } = EngineBody.safeParse(body);
-	if (!data) {
-		const fault = faultOf(error);
-		throw refusal(400, `1 validation error: ${fieldPath(fault)}: ${fault.message}`, "Bad Request");
-	}
+	const data = parsed(EngineBody, body);
 	if (data.model !== ENGINE_MODEL)
 		throw refusal(404, `The model \`${data.model}\` does not exist.`, "NotFoundError");
 	if (data.messages.slice(1).some(({ role }) => role === "system"))

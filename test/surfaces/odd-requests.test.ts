@@ -5,10 +5,13 @@ import { gatewayTo, TARGET_NAMES } from "./odd-requests/hosts.ts";
 import { REFUSED_REQUESTS } from "./odd-requests/refused.ts";
 import {
 	CHAT_REQUESTS,
+	COMPLETIONS_REQUESTS,
+	EMBEDDINGS_REQUESTS,
 	GEMINI_REQUESTS,
 	MESSAGES_REQUESTS,
 	type OddRequest,
 	RESPONSES_REQUESTS,
+	RUN_REQUESTS,
 } from "./odd-requests/requests.ts";
 
 const SURFACES: Readonly<Record<string, readonly OddRequest[]>> = {
@@ -16,6 +19,7 @@ const SURFACES: Readonly<Record<string, readonly OddRequest[]>> = {
 	Messages: MESSAGES_REQUESTS,
 	Responses: RESPONSES_REQUESTS,
 	Gemini: GEMINI_REQUESTS,
+	run: RUN_REQUESTS,
 };
 
 describe.each(Object.entries(SURFACES))("%s", (_, requests) => {
@@ -35,6 +39,21 @@ describe.each(Object.entries(SURFACES))("%s", (_, requests) => {
 		);
 	});
 });
+
+describe.each(Object.entries({ completions: COMPLETIONS_REQUESTS, embeddings: EMBEDDINGS_REQUESTS }))(
+	"%s of an engine",
+	(_, requests) => {
+		const { post } = gatewayTo("an engine");
+		it.each(requests)("$name", async ({ path, body, refusedBy = [] }) => {
+			const response = await post(path, body);
+			const answer = await response.text();
+			const isAnswered = /"text": ?"Hello"|"embedding": ?(?:"AACAPwAAAAA="|\[1,0\])/.test(answer);
+			expect([response.status, isAnswered || answer]).toEqual(
+				refusedBy.length > 0 ? [400, expect.stringContaining("error")] : [200, true],
+			);
+		});
+	},
+);
 
 describe("a request that its vendor refuses", () => {
 	const { app, bodies } = gatewayTo("an engine");

@@ -1,7 +1,14 @@
 /** The body of a chat for Workers AI in OpenAI's format, shared by the OpenAI route and the route `run`. */
+import { isRecord } from "../../core/json.ts";
 import { inputFamily } from "../../models/family.ts";
-import { type ChatInput, type ChatMessage, commonEffort } from "../../tasks/text-generation/types.ts";
+import {
+	type ChatInput,
+	type ChatMessage,
+	type ChatTool,
+	commonEffort,
+} from "../../tasks/text-generation/types.ts";
 import { withoutSignatures } from "../sealed-messages.ts";
+import { objectSchema } from "../tool-parameters.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { upstreamModel } from "./run.ts";
 
@@ -17,9 +24,11 @@ export function chatBody(input: ChatInput, call: Call): Record<string, unknown> 
 	const { prompt: _p, suffix: _s, verbatim: _v, dropped: _d, defaults: _f, ...withSummary } = others;
 	const { reasoning_summary: _r, ...fields } = withSummary;
 	const isOpenAi = takesOpenAiMessages(call);
+	const { tools } = fields;
 	return {
 		...passthrough,
 		...fields,
+		...(tools && !isOpenAi && { tools: tools.map(describedTool) }),
 		model: call.target.model,
 		messages: messages.map((message) => messageOf(message, isOpenAi)),
 		// Cloudflare's models have three of OpenAI's four efforts; `null` disables reasoning.
@@ -29,12 +38,31 @@ export function chatBody(input: ChatInput, call: Call): Record<string, unknown> 
 	};
 }
 
-/** Older models lack the role `developer`. Reasoning of earlier turns is the field `reasoning`, without signatures. */
+/** The schemas of older models require descriptions, and a type of each parameter. */
+export function describedTool(tool: ChatTool): object {
+	const { description = "", parameters, ...called } = tool.function;
+	const { properties } = objectSchema(parameters ?? undefined);
+	const described = Object.entries(isRecord(properties) ? properties : {}).map(([name, sent]) => {
+		const schema = isRecord(sent) ? sent : {};
+		const type = typeof schema.type === "string" ? schema.type : (typesOf(schema.type)[0] ?? "string");
+		return [name, { ...schema, type, description: schema.description ?? "" }];
+	});
+	const schema = { ...objectSchema(parameters ?? undefined), properties: Object.fromEntries(described) };
+	return { ...tool, function: { ...called, description, parameters: schema } };
+}
+
+const typesOf = (sent: unknown): string[] =>
+	Array.isArray(sent)
+		? sent.filter((type): type is string => typeof type === "string" && type !== "null")
+		: [];
+
+/** Older models lack the role `developer`, and require a content. Reasoning of earlier turns is the field `reasoning`, without signatures. */
 function messageOf(sent: ChatMessage, isOpenAi: boolean): object {
 	const { reasoning_content, role, ...message } = withoutSignatures(sent);
 	return {
 		role: role === "developer" && !isOpenAi ? "system" : role,
 		...message,
+		...(message.content === null && !isOpenAi && { content: "" }),
 		...(reasoning_content !== undefined && { reasoning: reasoning_content }),
 	};
 }

@@ -8,7 +8,7 @@ import { requestChat } from "../completion.ts";
 import type { Handler } from "../handler.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { unsupported } from "../unsupported.ts";
-import { chatBody, takesOpenAiMessages } from "./chat-body.ts";
+import { chatBody, describedTool, takesOpenAiMessages } from "./chat-body.ts";
 import { NativeReply, NativeTranslator, nativeCompletion } from "./native-reply.ts";
 import { requestOf, resultOf, upstreamModel } from "./run.ts";
 
@@ -35,15 +35,8 @@ function nativeInputs(input: ChatInput, call: Call): Record<string, unknown> {
 			? { messages: input.messages.map((message) => messageOf(message, native?.content === "text")) }
 			: { prompt: input.prompt, raw: true }),
 		...pick(input, "stream", "max_tokens", "temperature", "top_p", "top_k", "seed"),
-		...pick(
-			input,
-			"repetition_penalty",
-			"frequency_penalty",
-			"presence_penalty",
-			"lora",
-			"tools",
-			"tool_choice",
-		),
+		...pick(input, "repetition_penalty", "frequency_penalty", "presence_penalty", "lora", "tool_choice"),
+		...(input.tools && { tools: input.tools.map(describedTool) }),
 		...formatOf(input, native, takesOpenAiMessages(call)),
 	};
 }

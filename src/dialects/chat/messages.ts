@@ -196,7 +196,10 @@ function readPart(part: AnyPart, pointer: string, rules: ImageRules): ContentPar
 			return { type: "image_url", image_url: { url, ...present({ detail }) } };
 		}
 		case "input_audio":
-			return { type: "input_audio", input_audio: required(part.input_audio, "input_audio", pointer) };
+			return {
+				type: "input_audio",
+				input_audio: plainAudio(required(part.input_audio, "input_audio", pointer)),
+			};
 		case "file": {
 			return { type: "file", file: present(required(part.file, "file", pointer)) };
 		}
@@ -204,6 +207,14 @@ function readPart(part: AnyPart, pointer: string, rules: ImageRules): ContentPar
 			throw invalidInput(`${pointer}/type is not a kind of content that engines know`);
 	}
 }
+
+const BASE64_URL = /^data:[^,]{0,100};base64,/;
+
+/** Clients send a data URL in the place of base64, which hosts refuse. */
+export const plainAudio = (audio: { data: string; format: string }): { data: string; format: string } => ({
+	...audio,
+	data: audio.data.replace(BASE64_URL, ""),
+});
 
 function required<Value>(value: Value | null | undefined, field: string, pointer: string): Value {
 	if (value === undefined || value === null)

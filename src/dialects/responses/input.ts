@@ -15,7 +15,7 @@ import * as z from "zod";
 import { present } from "../../core/present.ts";
 import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
 import { argumentsOfInput } from "../chat/custom-tools.ts";
-import type { ContentRules } from "../chat/messages.ts";
+import { type ContentRules, plainAudio } from "../chat/messages.ts";
 import { badInput, invalidInput, parseElement, pointerTo } from "../invalid-input.ts";
 import { checkImageUrl } from "../media/image-url.ts";
 import { NAMEABLE } from "../nameable.ts";
@@ -255,7 +255,7 @@ function readPart(raw: z.output<typeof Loose>, at: string, rules: ContentRules):
 		case "refusal":
 			return { type: "refusal", refusal: part.refusal };
 		case "input_audio":
-			return { type: "input_audio", input_audio: part.input_audio };
+			return { type: "input_audio", input_audio: plainAudio(part.input_audio) };
 		case "input_image": {
 			if (!part.image_url) throw invalidInput(`${at}.image_url: expected a URL; no file can be stored here`);
 			checkImageUrl(part.image_url, pointerTo(`${at}.image_url`), rules);

@@ -4,10 +4,22 @@ import { ANTHROPIC_KEY, anthropic } from "../../hosts/anthropic/index.ts";
 import { ENGINE_MODEL, engine } from "../../hosts/engine.ts";
 import { hostFetch } from "../../hosts/fetch.ts";
 import { GOOGLE_KEY, google } from "../../hosts/google/index.ts";
+import { OLLAMA_MODEL, ollama } from "../../hosts/ollama.ts";
 import { OPENAI_KEY, openai } from "../../hosts/openai/index.ts";
 import type { Conversation, Host, Script } from "../../hosts/script.ts";
+import {
+	WORKERS_AI_KEY,
+	WORKERS_AI_MODEL,
+	WORKERS_AI_TEXT_MODEL,
+	workersAi,
+} from "../../hosts/workers-ai.ts";
 
 const OPENAI_URL = "https://api.openai.com/v1";
+const WORKERS_AI = {
+	kind: "workers-ai",
+	url: "https://api.cloudflare.com/client/v4/accounts/acme/ai",
+	key: "WORKERS_AI_KEY",
+};
 
 /** The model that a caller names, and what answers it. */
 const TARGETS: Readonly<Record<string, { host: Host; backend: object; model: string }>> = {
@@ -41,12 +53,16 @@ const TARGETS: Readonly<Record<string, { host: Host; backend: object; model: str
 		backend: { kind: "openai", url: "http://engine.internal/v1" },
 		model: ENGINE_MODEL,
 	},
+	Ollama: { host: ollama, backend: { kind: "ollama", url: "http://ollama.internal" }, model: OLLAMA_MODEL },
+	"Workers AI": { host: workersAi, backend: WORKERS_AI, model: WORKERS_AI_MODEL },
+	"Workers AI, an older model": { host: workersAi, backend: WORKERS_AI, model: WORKERS_AI_TEXT_MODEL },
 };
 export const TARGET_NAMES = Object.keys(TARGETS);
 export const OPENAI = TARGET_NAMES.filter((name) => name.startsWith("OpenAI"));
 export const ANTHROPIC = TARGET_NAMES.filter((name) => name.startsWith("Anthropic"));
 
 export const MODEL = "acme/assistant-1";
+export const EMBEDDINGS_MODEL = "acme/embed-1";
 
 /** `seen`: the conversations as the host has read them. */
 export function gatewayTo(name: string): TestGateway & { seen: Conversation[]; bodies: string[] } {
@@ -64,9 +80,16 @@ export function gatewayTo(name: string): TestGateway & { seen: Conversation[]; b
 			OPENAI_KEY,
 			ANTHROPIC_KEY,
 			GOOGLE_KEY,
+			WORKERS_AI_KEY,
 			BACKENDS: { host: target.backend },
-			ROUTES: { [MODEL]: { targets: [{ backend: "host", model: target.model }], retries: { attempts: 1 } } },
+			ROUTES: Object.fromEntries(
+				[MODEL, EMBEDDINGS_MODEL].map((id) => [
+					id,
+					{ targets: [{ backend: "host", model: target.model }], retries: { attempts: 1 } },
+				]),
+			),
 			MODELS: {
+				[EMBEDDINGS_MODEL]: { task: "Text Embeddings" },
 				[MODEL]: { task: "Text Generation", capabilities: ["function_calling", "reasoning", "vision"] },
 			},
 		},

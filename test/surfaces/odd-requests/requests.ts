@@ -1,5 +1,5 @@
 /** Requests of clients that are unusual, and that the vendor of the API accepts, or that clients are known to send. */
-import { ANTHROPIC, MODEL, OPENAI, TARGET_NAMES } from "./hosts.ts";
+import { ANTHROPIC, EMBEDDINGS_MODEL, MODEL, OPENAI, TARGET_NAMES } from "./hosts.ts";
 
 export interface OddRequest {
 	name: string;
@@ -10,6 +10,12 @@ export interface OddRequest {
 }
 
 const PIXEL = "iVBORw0KGgo=";
+const WAV = "UklGRiQAAABXQVZFZm10IA==";
+const PDF = "JVBERi0xLjQK";
+/** They have no input for audio. */
+const DEAF = ["OpenAI's Responses", ...ANTHROPIC, "Ollama"];
+/** Its routes are strict: they refuse what the product refuses. */
+const STRICT = TARGET_NAMES.filter((name) => name.startsWith("Workers AI"));
 const QUESTION = "Weather in Oslo?";
 const USER = { role: "user", content: QUESTION };
 const PARAMETERS = { type: "object", properties: { city: { type: "string" } } };
@@ -178,6 +184,7 @@ export const CHAT_REQUESTS: readonly OddRequest[] = [
 				"function_call",
 			].map((field) => [field, null]),
 		),
+		...STRICT,
 	),
 	chat("nulls in a message", {
 		messages: [
@@ -217,6 +224,53 @@ export const CHAT_REQUESTS: readonly OddRequest[] = [
 			},
 		],
 	}),
+	...(
+		[
+			// OpenAI refuses the first eight, too.
+			["an image as base64 without its type", { type: "image_url", image_url: { url: PIXEL } }, TARGET_NAMES],
+			["an image as a text of base64", { type: "image_url", image_url: PIXEL }, TARGET_NAMES],
+			[
+				"an image of Responses",
+				{ type: "input_image", image_url: `data:image/png;base64,${PIXEL}` },
+				TARGET_NAMES,
+			],
+			["an image of Ollama", { type: "image", image: PIXEL }, TARGET_NAMES],
+			[
+				"an image of Anthropic",
+				{ type: "image", source: { type: "base64", media_type: "image/png", data: PIXEL } },
+				TARGET_NAMES,
+			],
+			["a text of Responses", { type: "input_text", text: QUESTION }, TARGET_NAMES],
+			["a part without a type", { text: QUESTION }, TARGET_NAMES],
+			["audio", { type: "input_audio", input_audio: { data: WAV, format: "wav" } }, DEAF],
+			[
+				"audio as a data URL",
+				{ type: "input_audio", input_audio: { data: `data:audio/wav;base64,${WAV}`, format: "wav" } },
+				DEAF,
+			],
+			[
+				"a file",
+				{ type: "file", file: { file_data: `data:application/pdf;base64,${PDF}`, filename: "a.pdf" } },
+				["Ollama"],
+			],
+			[
+				"a file without a name",
+				{ type: "file", file: { file_data: `data:application/pdf;base64,${PDF}` } },
+				["Ollama"],
+			],
+			[
+				"a file as base64 without its type",
+				{ type: "file", file: { file_data: PDF, filename: "a.pdf" } },
+				["Ollama"],
+			],
+		] as const
+	).map(([name, part, refusedBy]) =>
+		chat(
+			name,
+			{ messages: [{ role: "user", content: [{ type: "text", text: QUESTION }, part] }] },
+			...refusedBy,
+		),
+	),
 	chat("a detail of null", {
 		messages: [
 			{
@@ -269,6 +323,51 @@ export const CHAT_REQUESTS: readonly OddRequest[] = [
 	}),
 	chat("unknown fields", { x_unknown: 1, thinking: { type: "disabled" } }),
 	chat("unicode", { messages: [{ role: "user", content: `${QUESTION} \u{1F600}\u0000\uD83D` }] }),
+];
+
+const run = (name: string, body: object, ...refusedBy: string[]): OddRequest => ({
+	...{ name, body, refusedBy },
+	path: `/run/${MODEL}`,
+});
+
+export const RUN_REQUESTS: readonly OddRequest[] = [
+	run("messages", { messages: [USER] }),
+	run("a stream of false", { messages: [USER], stream: false }),
+	run("the name of the model", { model: MODEL, messages: [USER] }),
+	run(
+		"one part, not in a list",
+		{ messages: [{ role: "user", content: { type: "text", text: QUESTION } }] },
+		...TARGET_NAMES,
+	),
+	run("parts", { messages: [{ role: "user", content: [{ type: "text", text: QUESTION }] }] }),
+	run("a tool in the flat form", {
+		messages: [USER],
+		tools: [{ name: "get_weather", description: "Weather", parameters: PARAMETERS }],
+	}),
+	run("a filler for the id of a call", {
+		messages: [
+			USER,
+			assistant({ content: "", tool_calls: [call("000000001")] }),
+			{ role: "tool", name: "get_weather", content: "4", tool_call_id: "000000001" },
+		],
+	}),
+	run("a result without an id", {
+		messages: [USER, { role: "tool", name: "get_weather", content: "4" }],
+	}),
+	run("an image as a data URL", {
+		messages: [
+			{
+				role: "user",
+				content: [
+					{ type: "text", text: QUESTION },
+					{ type: "image_url", image_url: { url: `data:image/png;base64,${PIXEL}` } },
+				],
+			},
+		],
+	}),
+	run("unknown fields", { messages: [USER], x_unknown: 1, rejectIfBusy: false, tags: ["a"] }),
+	run("nulls", { messages: [USER], temperature: null, tools: null, response_format: null, stop: null }),
+	run("numbers at their ends", { messages: [USER], max_tokens: 1, temperature: 0, top_p: 1, seed: 1 }),
 ];
 
 const messages = (name: string, body: object, ...refusedBy: string[]): OddRequest => ({
@@ -515,9 +614,131 @@ export const GEMINI_REQUESTS: readonly OddRequest[] = [
 	gemini("one candidate", {
 		generationConfig: { candidateCount: 1, responseMimeType: "text/plain", stopSequences: [] },
 	}),
+	// As `@google/genai` 3.3.0 writes them.
+	gemini("all settings of Google's SDK", {
+		model: "models/gemini-3.8-flash",
+		safetySettings: [{ category: "HARM_CATEGORY_HARASSMENT", threshold: "BLOCK_NONE", method: "SEVERITY" }],
+		labels: { team: "a" },
+		serviceTier: "standard",
+		store: false,
+		modelArmorConfig: { promptTemplateName: "a" },
+		toolConfig: {
+			functionCallingConfig: { mode: "AUTO", allowedFunctionNames: [], streamFunctionCallArguments: false },
+			retrievalConfig: { languageCode: "en" },
+			includeServerSideToolInvocations: false,
+		},
+		generationConfig: {
+			...{ temperature: 1, topP: 0.9, topK: 40, seed: 1, presencePenalty: 0, frequencyPenalty: 0 },
+			...{ responseModalities: ["TEXT"], mediaResolution: "MEDIA_RESOLUTION_LOW", responseLogprobs: false },
+			...{ audioTimestamp: false, enableAffectiveDialog: false, enableEnhancedCivicAnswers: false },
+			speechConfig: { languageCode: "en-US" },
+			imageConfig: { aspectRatio: "1:1" },
+			routingConfig: { autoMode: {} },
+			thinkingConfig: { includeThoughts: true, thinkingBudget: -1 },
+		},
+	}),
+	gemini("all settings in the case of Python", {
+		safety_settings: [{ category: "HARM_CATEGORY_HARASSMENT", threshold: "BLOCK_NONE" }],
+		tool_config: { function_calling_config: { mode: "AUTO", allowed_function_names: [] } },
+		tools: [{ function_declarations: [{ name: "get_time", parameters_json_schema: PARAMETERS }] }],
+		generation_config: {
+			...{ top_p: 0.9, top_k: 40, candidate_count: 1, response_mime_type: "text/plain" },
+			...{ presence_penalty: 0, frequency_penalty: 0, response_modalities: ["TEXT"] },
+			thinking_config: { include_thoughts: false, thinking_budget: 1024 },
+		},
+	}),
+	gemini("all fields of parts of Google's SDK", {
+		contents: [
+			{
+				role: "user",
+				parts: [
+					{ text: QUESTION, partMetadata: { a: 1 } },
+					{
+						inlineData: { mimeType: "image/png", data: PIXEL, displayName: "a.png" },
+						mediaResolution: { level: "MEDIA_RESOLUTION_LOW" },
+					},
+				],
+			},
+			model({ text: "Hm.", thought: true, thoughtSignature: "c2ln" }, { ...CALLED, thought: false }),
+			{
+				role: "user",
+				parts: [
+					{
+						functionResponse: {
+							name: "get_weather",
+							response: { output: "4" },
+							...{ willContinue: false, scheduling: "SILENT" },
+							parts: [{ inlineData: { mimeType: "image/png", data: PIXEL, displayName: "a.png" } }],
+						},
+					},
+				],
+			},
+		],
+		tools: [
+			{
+				functionDeclarations: [
+					{ name: "get_weather", parameters: PARAMETERS, behavior: "BLOCKING", responseJsonSchema: {} },
+				],
+			},
+		],
+	}),
 	gemini("an image in the case of Python", {
 		contents: [
 			{ role: "user", parts: [{ text: QUESTION }, { inline_data: { mime_type: "image/png", data: PIXEL } }] },
 		],
 	}),
+];
+
+const plain = (path: string, sent: string) => {
+	const model = path === "/v1/embeddings" ? EMBEDDINGS_MODEL : MODEL;
+	return (name: string, body: object, ...refusedBy: string[]): OddRequest => ({
+		...{ name, path, refusedBy },
+		body: { model, [sent]: QUESTION, ...body },
+	});
+};
+const completions = plain("/v1/completions", "prompt");
+const embeddings = plain("/v1/embeddings", "input");
+const ENGINE = "an engine";
+
+/** For engines, which have no other form of a prompt. */
+export const COMPLETIONS_REQUESTS: readonly OddRequest[] = [
+	completions("a list of one prompt", { prompt: [QUESTION] }),
+	completions("several prompts", { prompt: [QUESTION, QUESTION] }, ENGINE),
+	completions("tokens", { prompt: [1, 2] }, ENGINE),
+	completions("no prompts", { prompt: [] }, ENGINE),
+	completions("an empty suffix", { suffix: "" }),
+	completions("an empty stop", { stop: "" }),
+	completions("no stops", { stop: [] }),
+	completions("defaults of OpenAI", {
+		...{ best_of: 1, echo: false, n: 1, temperature: 1, top_p: 1, stream: false, logit_bias: {} },
+		...{ frequency_penalty: 0, presence_penalty: 0, max_tokens: 16, logprobs: null, user: "u" },
+	}),
+	completions(
+		"nulls",
+		Object.fromEntries(
+			"best_of echo frequency_penalty logit_bias logprobs max_tokens n presence_penalty seed stop stream stream_options suffix temperature top_p user"
+				.split(" ")
+				.map((field) => [field, null]),
+		),
+	),
+	completions("unknown fields", { x_unknown: 1 }),
+	completions("a prompt as an object", { prompt: { text: QUESTION } }, ENGINE),
+];
+
+export const EMBEDDINGS_REQUESTS: readonly OddRequest[] = [
+	embeddings("a list of one text", { input: [QUESTION] }),
+	embeddings("several texts", { input: [QUESTION, QUESTION] }),
+	embeddings("an empty text", { input: "" }),
+	embeddings("an empty text among texts", { input: [QUESTION, ""] }),
+	embeddings("tokens", { input: [1, 2] }),
+	embeddings("lists of tokens", { input: [[1, 2], [3]] }),
+	embeddings("no texts", { input: [] }, ENGINE),
+	embeddings("texts and tokens", { input: [QUESTION, 1] }, ENGINE),
+	embeddings("null among texts", { input: [QUESTION, null] }, ENGINE),
+	embeddings("a text as an object", { input: { text: QUESTION } }, ENGINE),
+	embeddings("nulls", { encoding_format: null, dimensions: null, user: null }),
+	embeddings("base64", { encoding_format: "base64" }),
+	embeddings("an unknown format", { encoding_format: "int4" }, ENGINE),
+	embeddings("a width of 0", { dimensions: 0 }, ENGINE),
+	embeddings("unknown fields", { input_type: "query", truncate: "END" }),
 ];
