@@ -323,6 +323,15 @@ describe("the phase of a text", () => {
 		},
 	);
 
+	it("comes with each piece of the text once to a caller of Responses", async () => {
+		const pieces = ["18 ", "degrees ", "in ", "Paris"];
+		const { post } = gateway(() => ({ kind: "text", pieces }), { api: "responses" });
+		const body = { model: "gpt-5.5", input: "Hi", stream: true };
+		const text = await (await post("/v1/responses", body)).text();
+		const deltas = [...text.matchAll(/"type":"response.output_text.delta".*?"delta":"(.*?)"/g)];
+		expect(deltas.map(([, delta]) => delta)).toEqual(pieces);
+	});
+
 	it("goes from Responses to no chat engine, which would refuse it", async () => {
 		const { post, sent } = gateway(SCRIPT, { api: "chat" });
 		const input = [

@@ -272,9 +272,13 @@ export class ResponseTranslator implements Translator {
 		const first: ChatDelta = this.#writer.hasBegun ? {} : { role: "assistant", content: "" };
 		this.#writer.hasBegun = true;
 		const [{ delta, ...fields } = { delta: {} }, ...others] = deltas;
+		// The events have all deltas: a chunk without events would be written again.
+		const written = verbatim && { verbatim: [] };
 		return [
 			this.#writer.chunk({ ...first, ...delta, ...(verbatim?.length && { verbatim }) }, present(fields)),
-			...others.map(({ delta: later, ...more }) => this.#writer.chunk(later, present(more))),
+			...others.map(({ delta: later, ...more }) =>
+				this.#writer.chunk({ ...later, ...written }, present(more)),
+			),
 		];
 	}
 }
