@@ -56,7 +56,11 @@ export function decideStream(
 	if ("why" in possible) return { mode: "rewrite", why: possible.why };
 	const { formatCost, formatError: onFailure } = possible;
 	if (plan.passthrough)
-		return { mode: "passthrough", why: 'the route sets "passthrough"', streamEnd: { onFailure } };
+		return {
+			mode: "passthrough",
+			why: 'the route sets "passthrough"',
+			streamEnd: { onFailure, acceptsFaults: true },
+		};
 	const [why] = obstaclesTo(plan, request, possible, streams);
 	if (why !== undefined) return { mode: "rewrite", why };
 	return {

@@ -72,6 +72,8 @@ export interface StreamEndFormatter {
 	onFailure(failure: AiError): string;
 	/** Absent: nothing follows a complete stream. */
 	onComplete?(progress: Progress): string;
+	/** The stream also passes if the gateway would repair it, as long as clients can read its events. */
+	acceptsFaults?: true;
 }
 
 /**

@@ -58,8 +58,9 @@ export function relayChunks(
 	stream: UpstreamStream,
 	{ choices, chat, format, streamEnd, revise }: ChunkOptions,
 ): Promise<RelayedStream> {
-	const eventReader = new ChunkReader(stream.call, choices, chat, format, revise);
-	return streamEnd && !format ? passThrough(stream, eventReader, streamEnd) : relay(stream, eventReader);
+	const read = (): ChunkReader => new ChunkReader(stream.call, choices, chat, format, revise);
+	const rewrite = (source: UpstreamStream): Promise<RelayedStream> => relay(source, read());
+	return streamEnd && !format ? passThrough(stream, read(), streamEnd, rewrite) : rewrite(stream);
 }
 
 /** OpenAI's mark of the end. */
@@ -76,6 +77,7 @@ export class ChunkReader implements EventReader {
 	/** `[DONE]` was read. */
 	done = false;
 	lastWasEvent = false;
+	isOdd = false;
 	readonly progress = new StreamProgress();
 	readonly #call: Call;
 	readonly #choices: number;
@@ -114,7 +116,7 @@ export class ChunkReader implements EventReader {
 				if (this.#error || this.done) return;
 				const wasEvent = this.lastWasEvent;
 				this.lastWasEvent = true;
-				if (isOdd) this.#change();
+				if (isOdd) this.#changeForm();
 				this.#error = this.#readData(name, data);
 				this.lastWasEvent ||= wasEvent;
 			},
@@ -143,7 +145,7 @@ export class ChunkReader implements EventReader {
 		if (text.startsWith(DATA) && text.indexOf("\n") === text.length - 2 && !text.includes("\r")) {
 			this.lastWasEvent = true;
 			const data = EventTextReader.dataOf(text);
-			if (data.length < text.length - DATA.length - 2) this.#change();
+			if (data.length < text.length - DATA.length - 2) this.#changeForm();
 			this.#error = this.#readData(undefined, data);
 		} else this.#text.read(text);
 		return this.#error;
@@ -188,7 +190,7 @@ export class ChunkReader implements EventReader {
 	#readData(name: string | undefined, data: string): AiError | undefined {
 		if (isDone(data)) {
 			if (!this.#hasChoice) return failureOfShape(this.#call, "an answer: it ended before it began", data);
-			if (data !== END) this.#change();
+			if (data !== END) this.#changeForm();
 			const failure = this.#end();
 			this.#events.push({ data: END });
 			return failure;
@@ -198,19 +200,19 @@ export class ChunkReader implements EventReader {
 		const chunk = isAlive ? undefined : (strict ?? parseLooseJson(data));
 		// A text after the end is a mark of the end that is not OpenAI's.
 		if (chunk === undefined && (isAlive || (name !== "error" && this.#isFinished))) {
-			this.#drop();
-			return undefined;
+			this.isOdd = true;
+			return this.#drop();
 		}
 		if (name === "error" || isErrorBody(chunk)) return failureOfBody(this.#call, chunk ?? data);
 		if (Array.isArray(chunk) && chunk.length > 0 && chunk.every(isChunk)) return this.#readList(chunk);
 		if (!isChunk(chunk)) return this.#ifMalformed(this.#call, data);
 		if (strict !== undefined) return this.#readEvent(chunk, data);
-		this.#change();
+		this.#changeForm();
 		return this.#readEvent(chunk, JSON.stringify(chunk));
 	}
 
 	#readList(chunks: readonly SentChunk[]): AiError | undefined {
-		this.#change();
+		this.#changeForm();
 		for (const chunk of chunks) {
 			const failure = this.#readEvent(chunk, JSON.stringify(chunk));
 			if (failure) return failure;
@@ -233,8 +235,13 @@ export class ChunkReader implements EventReader {
 	}
 
 	/** The event is no part of the answer. */
-	#drop(): void {
+	#drop(): undefined {
 		this.lastWasEvent = false;
+		this.#change();
+	}
+
+	#changeForm(): void {
+		this.isOdd = true;
 		this.#change();
 	}
 

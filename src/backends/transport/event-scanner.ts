@@ -26,6 +26,8 @@ export interface EventReader {
 	readonly progress: StreamProgress;
 	/** The last bytes read were an event, not a comment or an incomplete line. */
 	readonly lastWasEvent: boolean;
+	/** Clients would not read an event, or would read another one. Absent: not known. */
+	readonly isOdd?: boolean;
 	/** The answer is complete, and its end has been sent: what follows is ignored. */
 	readonly done: boolean;
 	/** Reads one event, its terminating line included, and appends its parsed form to `events`. */

@@ -3,8 +3,8 @@
  * runs per chunk. A second branch of the stream is read about once a second, all buffered events at once. It feeds the
  * meter and detects the end and a silent upstream. docs/routing.md, "Passthrough".
  *
- * The first event is checked before anything is sent. Later events reach the caller before they are checked: an
- * incomplete or malformed one cannot be withheld.
+ * The first event is checked before anything is sent. A stream whose first event must be changed does not pass: it is rewritten. Later
+ * events reach the caller before they are checked: an incomplete or malformed one cannot be withheld.
  *
  * Observed of workerd: a read of either branch pulls for both. So the observer waits only for the upstream, whether the
  * caller reads or not. For a caller who does not read, each read of the observer adds up to its size to memory.
@@ -38,11 +38,15 @@ const LONG_READ_BYTES = 64 * 1024;
 const MAX_EARLY_BYTES = 1024 * 1024;
 const NO_BYTES = new Uint8Array();
 
-/** Takes over the stream. Resolves with the first valid event; a failure before it rejects. */
+/**
+ * Takes over the stream. Resolves with the first valid event; a failure before it rejects. `rewrite`: takes over the stream, from its first
+ * byte, if it cannot pass.
+ */
 export async function passThrough(
 	stream: UpstreamStream,
 	eventReader: EventReader,
 	streamEnd: StreamEndFormatter,
+	rewrite: (stream: UpstreamStream) => Promise<RelayedStream>,
 ): Promise<RelayedStream> {
 	const { source, deadline } = stream;
 	const [toCaller, toObserver] = source.tee();
@@ -57,6 +61,10 @@ export async function passThrough(
 		toCaller.cancel(failure).catch(() => {});
 		throw failure;
 	});
+	if (streamEnd.acceptsFaults ? eventReader.isOdd : eventReader.progress.isRepaired) {
+		observer.leave();
+		return rewrite({ ...stream, source: toCaller });
+	}
 	const { readable, writable } = new IdentityTransformStream();
 	const piped = toCaller.pipeTo(writable, { preventClose: true, preventAbort: true });
 	const ended = observePipe(piped, observer, stream)
@@ -138,6 +146,11 @@ class StreamObserver {
 		}
 		const failure = scanner.hasBegun ? undefined : this.end().failure;
 		if (failure) throw failure;
+	}
+
+	/** The other branch gets the bytes alone. */
+	leave(): void {
+		this.#reader.cancel().catch(() => {});
 	}
 
 	/** Resolves when the upstream has ended and all its events have been read. `stopped`: the pipe to the caller has ended. */

@@ -47,7 +47,12 @@ function upstream(timeouts = { headerMs: 10_000, idleMs: 10_000, totalMs: 10_000
 		},
 		reset: () => fail(new Error("connection reset")),
 		begin: () =>
-			passThrough({ call, source, deadline }, new ChunkReader(call, 1), { onFailure: () => ERROR_EVENT }),
+			passThrough(
+				{ call, source, deadline },
+				new ChunkReader(call, 1),
+				{ onFailure: () => ERROR_EVENT },
+				() => Promise.reject(new Error("the stream does not pass")),
+			),
 	};
 }
 

@@ -62,9 +62,12 @@ describe("an event reader that throws", () => {
 		// The runtime does this with the body of a fetch.
 		deadline.signal.addEventListener("abort", () => output?.error(deadline.signal.reason));
 		const write = (text: string) => output?.enqueue(new TextEncoder().encode(text));
-		const opening = passThrough({ call, source: upstream, deadline }, eventReader(), {
-			onFailure: ({ key }) => `!${key}`,
-		});
+		const opening = passThrough(
+			{ call, source: upstream, deadline },
+			eventReader(),
+			{ onFailure: ({ key }) => `!${key}` },
+			() => Promise.reject(new Error("the stream does not pass")),
+		);
 		write(GOOD);
 		const { events, ended } = await opening;
 		const drained = drain(events);
