@@ -331,6 +331,16 @@ describe("scripted hosts", () => {
 		expect(await response.text()).toContain(sentence);
 	});
 
+	it.each(["mid-conversation-output-config-2026-07-01", "per-turn-control-2026-07-01"])(
+		"accept an effort in the conversation with the beta %s",
+		async (beta) => {
+			const effort = { role: "system", content: [], output_config: { effort: "high" } };
+			const body = { ...CLAUDE, messages: [...HI, effort] };
+			const headers = { ...HEADERS, "anthropic-beta": beta };
+			expect((await post(anthropic, MESSAGES, body, HELLO, headers)).status).toBe(200);
+		},
+	);
+
 	it.each<[string, Host, string, object]>([
 		[
 			"tools on chat completions with effort none",

@@ -22,6 +22,9 @@ export const block_binding = z
 	.strictObject({ prefix_mismatch_behavior: z.enum(["error", "drop_block"]).nullish() })
 	.nullish();
 
+/** The second is Claude Code's (`per_message_effort`, version 2.1.332). */
+const EFFORT_IN_CONVERSATION = ["mid-conversation-output-config-2026-07-01", "per-turn-control-2026-07-01"];
+
 interface BetaBody {
 	messages: readonly (SystemMessage | { role: "user" | "assistant" })[];
 	thinking?: { type: string; block_binding?: unknown } | undefined;
@@ -37,7 +40,7 @@ export function pathWithoutBeta(
 		return `thinking.${thinking.type}.block_binding`;
 	for (const [place, message] of messages.entries()) {
 		if (message.role !== "system") continue;
-		if (message.output_config != null && lacks("mid-conversation-output-config-2026-07-01"))
+		if (message.output_config != null && lacks(...EFFORT_IN_CONVERSATION))
 			return `messages.${place}.output_config`;
 		if (message.clear_at != null && lacks("mid-conversation-system-clear-at-2026-08-21"))
 			return `messages.${place}.clear_at`;
