@@ -147,6 +147,24 @@ describe("alert rules and dashboard", () => {
 		);
 	});
 
+	it("of what the process holds are those of docs/security.md", async () => {
+		const [, table = ""] =
+			/^\| Class .*\n\| -.*\n([\s\S]*?)\n\n/m.exec(readFileSync("docs/security.md", "utf8")) ?? [];
+		const documented = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, name = ""]) => name);
+		// The connection guard and the watch of the disk report theirs every few seconds.
+		for (const metric of ["held", "held_limit", "held_refused_total"])
+			await expect
+				.poll(
+					async () => {
+						const page = await (await fetch(`${url}/metrics`, { headers })).text();
+						const samples = page.matchAll(new RegExp(`^ganglion_${metric}\\{.*class="(\\w+)"`, "gm"));
+						return [...new Set([...samples].map(([, name]) => name))].sort();
+					},
+					{ timeout: 20_000 },
+				)
+				.toEqual(documented.sort());
+	});
+
 	it("have balanced expressions and names of their own", () => {
 		const expressions = [
 			...rules.map(({ expr }) => expr),

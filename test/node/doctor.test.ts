@@ -1,4 +1,5 @@
 /** `npm run doctor` against engines on loopback that are wrong in each way. */
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -82,6 +83,18 @@ describe("npm run doctor", () => {
 			"this machine state",
 			"this machine files",
 		]);
+	});
+
+	it.runIf(process.platform === "linux")("warns of few open files", async () => {
+		const env = { ...process.env, BACKENDS: "{}", ROUTES: "{}" };
+		const command = `ulimit -n 512; exec "${process.execPath}" scripts/doctor.ts --json`;
+		const output = await new Promise<string>((resolve) => {
+			execFile("bash", ["-c", command], { env }, (_, stdout) => resolve(stdout));
+		});
+		expect((JSON.parse(output) as Finding[]).find(({ check }) => check === "files")).toMatchObject({
+			result: "warning",
+			detail: "512 open files are few: raise the limit (docs/self-hosting.md#open-files)",
+		});
 	});
 
 	it.each([
