@@ -1,0 +1,58 @@
+/** Each class of objects is counted before its object is opened, so that no class can take all files of the process. */
+import { describe, expect, it } from "vitest";
+import { withCountedObjects } from "../../src/config/counted-objects.ts";
+import { OpenObjects } from "../../src/core/open-objects.ts";
+import wrangler from "../../wrangler.jsonc?raw";
+
+/** Not counted by their bindings. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+	ACCOUNT: "counted by the client of accounts",
+	STREAM_RUN: "has ids instead of names, and is counted where its stubs are made",
+	DIRECTORY: "one object for all accounts",
+	FLEET: "one object for all accounts",
+	WORK_QUEUE: "one object for all accounts",
+};
+const BINDINGS = [...wrangler.matchAll(/"name": "([A-Z_]+)", "class_name"/g)].map(([, name = ""]) => name);
+
+/** A binding whose objects have one method. */
+function counted(binding: string, max: number) {
+	const openObjects = new OpenObjects({ max, now: () => 0 });
+	const called: string[] = [];
+	const namespace = { getByName: (name: string) => ({ call: () => void called.push(name) }) };
+	const bindings = withCountedObjects({ [binding]: namespace } as never, openObjects);
+	const { getByName } = (bindings as Record<string, typeof namespace>)[binding] as typeof namespace;
+	return { called, getByName, used: () => openObjects.report().used };
+}
+
+describe("the objects of each class", () => {
+	it("are counted, or named as counted elsewhere", () => {
+		expect(BINDINGS.length).toBeGreaterThan(10);
+		expect(Object.keys(ELSEWHERE).filter((name) => !BINDINGS.includes(name))).toEqual([]);
+	});
+
+	it.each(BINDINGS.filter((name) => !(name in ELSEWHERE)))(
+		"are refused while as many are open as may be: %s",
+		(binding) => {
+			const { called, getByName, used } = counted(binding, 2);
+			for (const name of ["a/x", "b/x"]) getByName(name).call();
+			expect(used()).toBe(2);
+			expect(() => getByName("c/x")).toThrow(expect.objectContaining({ key: "outOfCapacity", status: 429 }));
+			getByName("a/x").call();
+			expect(called).toEqual(["a/x", "b/x", "a/x"]);
+		},
+	);
+
+	it.each(BINDINGS.filter((name) => !(name in ELSEWHERE)))(
+		"of one account leave room for another: %s",
+		(binding) => {
+			const { getByName } = counted(binding, 4);
+			const isByName = ["GATEWAY", "RESPONSE_CACHE", "VECTOR_INDEX", "SEARCH_INSTANCE"].includes(binding);
+			// The other classes have one object for each account.
+			if (isByName) {
+				for (const name of ["busy/1", "busy/2"]) getByName(name).call();
+				expect(() => getByName("busy/3")).toThrow("open objects are in use");
+			}
+			getByName(isByName ? "calm/1" : "calm").call();
+		},
+	);
+});
