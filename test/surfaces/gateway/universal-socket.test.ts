@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { bufferedBytes } from "../../../src/core/process-counts.ts";
 import {
 	completion,
@@ -14,6 +14,7 @@ import {
 import { closedGateway } from "../../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
+const MIB = 1024 * 1024;
 type Frame = { type: string; metadata: Record<string, unknown>; response?: unknown };
 
 async function connect(
@@ -24,7 +25,10 @@ async function connect(
 	}: { headers?: (token: string) => Record<string, string>; vars?: object } = {},
 ) {
 	const fakeEngine = upstream(reply);
-	const { app, account, createToken } = closedGateway({ vars: { ...vars }, fetch: fakeEngine.fetch });
+	const { app, account, createToken, services } = closedGateway({
+		vars: { ...vars },
+		fetch: fakeEngine.fetch,
+	});
 	const token = await createToken(["Workers AI Run"]);
 	const response = await app.request(`http://gateway/v1/${account}/default`, {
 		headers: {
@@ -42,6 +46,7 @@ async function connect(
 		token,
 		frames,
 		requests: fakeEngine.requests,
+		services,
 		send: (request: object, type = "universal.create") => socket?.send(JSON.stringify({ type, request })),
 	};
 }
@@ -167,6 +172,32 @@ describe("the universal websocket", () => {
 		for (const frame of frames) expect(frame.type).toBe("universal.error");
 		send(step({ prompt: "Hi" }));
 		await expect.poll(() => frames[4]?.type).toBe("universal.created");
+	});
+
+	it("is closed with 1013 if more than 128 requests and refusals wait", async () => {
+		const { send, socket, services } = await connect(() => Response.json(completion("Hello")));
+		const closed = new Promise<CloseEvent>((resolve) => socket?.addEventListener("close", resolve));
+		vi.spyOn(services.ledgers, "of").mockReturnValue({
+			verifyRecently: () => new Promise(() => {}),
+		} as never);
+		for (let number = 0; number <= 128; number++) send(step({ prompt: "Hi" }));
+		expect(await closed).toMatchObject({ code: 1013, reason: "more than 128 frames wait" });
+	});
+
+	it.each([
+		["An event of the answer", "text/event-stream", `data: ${"a".repeat(9 * MIB)}`],
+		["The answer", "application/octet-stream", new Uint8Array(25 * MIB)],
+	])("reports what is too large for a frame, and stays open: %s", async (what, type, body) => {
+		const { send, frames } = await connect(() => new Response(body, { headers: { "content-type": type } }));
+		const query = { model: "gpt-5.6-sol", messages: [{ role: "user", content: "Hi" }], stream: true };
+		const request = { ...step(query), provider: "openai", endpoint: "chat/completions" };
+		for (const number of [1, 2]) {
+			send({ ...request, headers: { authorization: "Bearer sk-of-the-caller-0123456789" } });
+			const failures = () => frames.filter((frame) => frame.type === "universal.error");
+			await expect.poll(() => failures().length, { timeout: 20_000 }).toBe(number);
+			expect(failures().at(-1)?.metadata).toMatchObject({ eventId: "event-1", statusCode: 413 });
+			expect(JSON.stringify(failures().at(-1)?.response)).toContain(`${what} is too large for a websocket`);
+		}
 	});
 
 	it("cancels its requests when the client closes it", async () => {

@@ -287,6 +287,15 @@ describe("the limits of a connection", () => {
 		expect((await closing).code).toBe(1000);
 	});
 
+	it("end it after 100 frames in turn that are beyond the 32", async () => {
+		const { frames, send, socket } = await connect(() => liveEvents().response);
+		const closing = closed(socket);
+		for (let index = 0; index < 32 + 101; index++)
+			send({ type: "response.create", model: MODEL, input: "Hi", stream_id: String(index) });
+		expect(await closing).toMatchObject({ code: 1013, reason: "more than 32 frames are open" });
+		expect(frames.filter(({ type }) => type === "error")).toHaveLength(100);
+	});
+
 	it("end it after a frame that is too large", async () => {
 		const { end, services, socket } = await connect();
 		const closing = closed(socket);
