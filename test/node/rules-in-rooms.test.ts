@@ -182,6 +182,18 @@ const WAYS: Record<string, (form: string) => Promise<string>> = {
 		const { id } = JSON.parse(stored);
 		return call("/ai/v1/responses/compact", JSON.stringify({ model: CHAT, previous_response_id: id }));
 	},
+	"a response that is compacted": live("/ai/v1/responses", {
+		...{ model: CHAT, context_management: [{ type: "compaction", compact_threshold: 1 }] },
+		input: [
+			{ role: "user", content: PLACE },
+			{ role: "user", content: "Go on" },
+		],
+	}),
+	async "a summary"(form) {
+		const summary = Buffer.from(`${"The boat is blue. ".repeat(99)} ${form}`).toString("base64url");
+		const item = { type: "compaction", encrypted_content: `ganglion-summary-2.${summary}` };
+		return call("/ai/v1/responses", JSON.stringify({ model: CHAT, input: [item] }));
+	},
 	async "a response in the background"(form) {
 		const body = bodyOf({ model: CHAT, input: PLACE, background: true }, form);
 		const started = await call("/ai/v1/responses", body);

@@ -14,6 +14,9 @@ export const SUMMARIES: ReadonlySet<string> = new Set([
 
 const HEADING = "The conversation so far was replaced by this summary:";
 
+/** Only the JSON of such a summary has this text, because JSON escapes the quotes inside of texts. */
+export const REPLACING_SUMMARY_JSON = `"encrypted_content":"${REPLACING_PREFIX}`;
+
 export const encodedSummary = (summary: string): string =>
 	`${PREFIX}${Buffer.from(summary).toString("base64url")}`;
 

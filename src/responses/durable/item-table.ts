@@ -33,7 +33,7 @@ export const itemBytes = (items: readonly ItemRecord[]): number =>
 /** Shorter items have no other rows. */
 const LONG_BYTES = 500_000;
 
-const textKey = (seq: number): string => `items/${seq}`;
+export const textKey = (seq: number): string => `items/${seq}`;
 
 interface ItemRow extends Record<string, SqlStorageValue> {
 	seq: number;
@@ -56,6 +56,10 @@ export interface Freed {
 	bytes: number;
 	items: number;
 }
+
+/** Of the rows, or of those of a conversation. */
+export const conditionOf = (rows: ItemRange | string): [condition: string, values: (string | number)[]] =>
+	typeof rows === "string" ? ["conversation = ?", [rows]] : ["seq BETWEEN ? AND ?", [rows.first, rows.last]];
 
 interface NewItems {
 	owner: string;
@@ -106,16 +110,15 @@ export class ItemTable {
 	}
 
 	/** The bytes of rows, or of the rows of a conversation. References count as the items that they stand for. */
-	bytesOf(rows: ItemRange | string): number {
-		const [condition, values] =
-			typeof rows === "string"
-				? ["conversation = ?", [rows]]
-				: ["seq BETWEEN ? AND ?", [rows.first, rows.last]];
+	bytesOf(rows: ItemRange | string, from = 0): number {
+		const [condition, values] = conditionOf(rows);
 		const { bytes } = this.#sql
 			.exec<{ bytes: number | null }>(
 				`SELECT sum(CASE reference WHEN 0 THEN bytes ELSE (SELECT max(bytes) FROM items AS target
-				WHERE target.id = items.id AND target.reference = 0) END) AS bytes FROM items WHERE ${condition}`,
+				WHERE target.id = items.id AND target.reference = 0) END) AS bytes FROM items
+				WHERE ${condition} AND seq >= ?`,
 				...values,
+				from,
 			)
 			.one();
 		return bytes ?? 0;
@@ -139,9 +142,14 @@ export class ItemTable {
 		this.#sql.exec("UPDATE items SET conversation = ? WHERE seq BETWEEN ? AND ?", conversation, first, last);
 	}
 
-	ofConversation(id: string): Found<string[]> {
+	/** Only those from the row `from` on. */
+	ofConversation(id: string, from: number): Found<string[]> {
 		return this.#resolved(
-			this.#sql.exec<ItemRow>(`SELECT ${COLUMNS} FROM items WHERE conversation = ? ORDER BY seq`, id),
+			this.#sql.exec<ItemRow>(
+				`SELECT ${COLUMNS} FROM items WHERE conversation = ? AND seq >= ? ORDER BY seq`,
+				id,
+				from,
+			),
 		);
 	}
 

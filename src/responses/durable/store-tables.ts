@@ -20,6 +20,7 @@ import { type Freed, ItemTable, itemBytes, ROW_BYTES } from "./item-table.ts";
 import { LongTexts } from "./long-texts.ts";
 import { hasEnded, inputOf, outputOf, type ResponseRow, ResponseTable } from "./response-table.ts";
 import { ENQUEUE_AFTER_MS, RunTable } from "./run-table.ts";
+import { afterSummary, SummarizedItems } from "./summarized-items.ts";
 
 /** Of all items before a request. The runtime sends at most 32 MiB in one call of an object. */
 const MAX_CONTEXT_BYTES = 10_000_000;
@@ -35,6 +36,7 @@ type NewResponse = Omit<ResponseRecord, "status" | "output"> & { output?: readon
 export class StoreTables {
 	readonly responses: ResponseTable;
 	readonly items: ItemTable;
+	readonly summarized: SummarizedItems;
 	readonly conversations: ConversationTable;
 	readonly runs: RunTable;
 	readonly events: EventTable;
@@ -51,6 +53,7 @@ export class StoreTables {
 		this.#storage = storage;
 		this.responses = new ResponseTable(sql, texts);
 		this.items = new ItemTable(sql, texts);
+		this.summarized = new SummarizedItems(sql, texts);
 		this.conversations = new ConversationTable(sql);
 		this.runs = new RunTable(sql, texts);
 		this.events = new EventTable(sql);
@@ -76,7 +79,9 @@ export class StoreTables {
 		return added.rows > responses ? "responses" : undefined;
 	}
 
-	/** The items that come before the input of a request. A response that is continued is kept longer. */
+	/**
+	 * The items that come before the input of a request, without those that a summary replaces. A response that is continued is kept longer.
+	 */
 	before(
 		{ previous, conversation }: Omit<ContextQuery, "items">,
 		scope: Scope,
@@ -85,9 +90,13 @@ export class StoreTables {
 		if (conversation !== undefined) {
 			const found = this.conversations.find(conversation, scope);
 			if (!found.ok) return found;
-			if (this.items.bytesOf(conversation) <= MAX_CONTEXT_BYTES)
-				return this.items.ofConversation(conversation);
-			return { ok: false, missing: { kind: "conversation", id: conversation, tooLarge: true } };
+			const from = this.summarized.lastSummary(conversation) ?? 0;
+			if (this.items.bytesOf(conversation, from) > MAX_CONTEXT_BYTES)
+				return { ok: false, missing: { kind: "conversation", id: conversation, tooLarge: true } };
+			const kept = this.items.ofConversation(conversation, from);
+			return kept.ok
+				? { ok: true, value: [...this.summarized.rulesBefore(conversation, from), ...kept.value] }
+				: kept;
 		}
 		if (previous === undefined) return { ok: true, value: [] };
 		const now = Date.now();
@@ -96,17 +105,24 @@ export class StoreTables {
 		if (!chain.value.every(hasEnded))
 			return { ok: false, missing: { kind: "response", id: previous, pending: true } };
 		this.responses.keep(chain.value, now + retentionMs);
-		const value: string[] = [];
+		const before: string[][] = [];
 		let bytes = 0;
-		for (const range of chain.value.flatMap((row) => [inputOf(row), outputOf(row)])) {
+		let isSummarized = false;
+		for (const range of chain.value.flatMap((row) => [inputOf(row), outputOf(row)]).reverse()) {
+			if (isSummarized) {
+				before.push(this.summarized.rulesBefore(range));
+				continue;
+			}
 			bytes += this.items.bytesOf(range);
 			if (bytes > MAX_CONTEXT_BYTES)
 				return { ok: false, missing: { kind: "response", id: previous, tooLarge: true } };
 			const found = this.items.ofRange(range);
 			if (!found.ok) return found;
-			value.push(...found.value);
+			const kept = afterSummary(found.value);
+			isSummarized = kept !== undefined;
+			before.push(kept ?? found.value);
 		}
-		return { ok: true, value };
+		return { ok: true, value: before.reverse().flat() };
 	}
 
 	/** Writes a new response with its items. `expiresAt`: epoch milliseconds. */

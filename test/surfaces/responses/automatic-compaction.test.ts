@@ -1,4 +1,5 @@
 /** Automatic compaction (`context_management`). Expected forms: https://developers.openai.com/api/docs/guides/compaction */
+import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { backgroundWork } from "../../../src/surfaces/responses/background.ts";
 import {
@@ -140,6 +141,32 @@ describe("a request whose input is longer than its threshold", () => {
 		expect((await stored.json<Answer>()).output).toEqual(first.body.output);
 	});
 
+	it("is continued beyond what a chain or a conversation may have", async () => {
+		const { create, post, sent } = world();
+		const large = [
+			{ role: "developer", content: "Be brief." },
+			{ role: "user", content: "a".repeat(6_000_000) },
+		];
+		const { id: conversation } = await (await post("/v1/conversations", {})).json<{ id: string }>();
+		for (const first of [{}, { conversation }]) {
+			let { body } = await create({ ...BODY, ...first, input: large });
+			for (const word of ["One", "Two"]) {
+				const next = "conversation" in first ? first : { previous_response_id: body.id };
+				const input = [{ role: "user", content: "b".repeat(6_000_000) }];
+				({ body } = await create({ ...BODY, ...next, input, instructions: word }));
+				expect(body.output).toMatchObject([{ type: "compaction" }, { type: "message" }]);
+			}
+			const next = "conversation" in first ? first : { previous_response_id: body.id };
+			await create({ ...BODY, ...next, input: "Sure?" });
+			expect(sent.at(-1)?.messages.map(({ content }) => content)).toEqual([
+				"Be brief.",
+				SUMMARY_MESSAGE,
+				"Blue",
+				"Sure?",
+			]);
+		}
+	});
+
 	it.each([true, false])("streams the summary before the answer, store %s", async (store) => {
 		const { post, get, sent } = world();
 		const response = await post("/v1/responses", { ...BODY, stream: true, store });
@@ -214,6 +241,26 @@ describe("a request whose input is longer than its threshold", () => {
 			background: true,
 			output: [{ type: "compaction" }, { type: "message", content: [{ text: "Blue" }] }],
 		});
+	});
+
+	it("is streamed to OpenAI's client", async () => {
+		const { app } = world();
+		const openai = new OpenAI({
+			apiKey: "none",
+			baseURL: `${BASE}/v1`,
+			dangerouslyAllowBrowser: true,
+			fetch: async (url, init) => app.request(String(url), init),
+		});
+		const answer = await openai.responses.stream(BODY as never).finalResponse();
+		expect(answer.output.map(({ type }) => type)).toEqual(["compaction", "message"]);
+		expect(answer.output_text).toBe("Blue");
+		const next = await openai.responses.create({
+			model: MODEL,
+			input: "Sure?",
+			previous_response_id: answer.id,
+			context_management,
+		});
+		expect(next.output_text).toBe("Blue");
 	});
 
 	it("keeps the calls and results of the last step", async () => {
