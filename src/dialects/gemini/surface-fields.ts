@@ -4,7 +4,7 @@ import { isRecord } from "../../core/json.ts";
 /** `counted`: the request's tokens are counted. */
 export interface SurfaceFields {
 	stream?: boolean;
-	counted: boolean;
+	counted?: true;
 }
 
 /** The caller's own fields with these names. Copies of the body have it, and their JSON does not. */

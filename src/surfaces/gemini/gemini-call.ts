@@ -85,7 +85,7 @@ export function geminiRun(
 function generates(stream: boolean): Method {
 	return {
 		route: GEMINI_ROUTE,
-		fields: ({ fields }) => withSurfaceFields(fields, { stream, counted: false }),
+		fields: ({ fields }) => withSurfaceFields(fields, { stream }),
 		respond(reply, { sse }, requestId) {
 			const response = replyResponse(reply, requestId, WRAPS.bare);
 			if (reply.body.kind !== "events" || sse) return response;

@@ -61,6 +61,21 @@ describe("a replay", () => {
 		expect((await gateway.call<object[]>("/main/logs")).result).toHaveLength(4);
 	});
 
+	it("sends a request of Gemini's API again, whole and streamed", async () => {
+		const gateway = await replays(({ model, stream }) =>
+			stream ? events(delta(model), finish(), usage(), DONE) : chatReply(model),
+		);
+		const body = { contents: [{ role: "user", parts: [{ text: "one" }] }] };
+		await gateway.log("/ai/v1beta/models/old:generateContent", body);
+		await gateway.log("/ai/v1beta/models/old:streamGenerateContent?alt=sse", body);
+		const { result } = await gateway.create();
+		await gateway.runAll();
+		expect(await gateway.results(result.id)).toMatchObject([
+			{ before: { text: "old" }, after: { status: 200, text: "new" } },
+			{ before: { text: "old" }, after: { status: 200, text: "new" } },
+		]);
+	});
+
 	it("compares structured answers by JSON path, and the calls of tools", async () => {
 		const tool = { type: "function", function: { name: "weather", parameters: { type: "object" } } };
 		const gateway = await replays(({ model, tools }) => {

@@ -181,7 +181,8 @@ const bodyOf = ({ body }: Format, stream: boolean, others: object) => ({
 	model: "acme/assistant-1",
 	...body,
 	...others,
-	...(stream && { stream }),
+	// Gemini's requests have it in their address.
+	...(stream && !("contents" in body) && { stream }),
 });
 
 describe("a search tool of a caller at a Gemini backend", () => {
