@@ -310,6 +310,46 @@ describe("a request whose input is longer than its threshold", () => {
 		expect(await services.storedResponses.usage("local")).toMatchObject({ responses: 0 });
 	});
 
+	it("has one log in a gateway, with the tokens of both calls", async () => {
+		const { app, post } = world();
+		const headers = { "cf-aig-gateway-id": "compactions" };
+		const response = await post("/v1/responses", { ...BODY, store: false }, { headers });
+		await response.text();
+		const logs = `${BASE.replace(/\/ai$/, "")}/ai-gateway/gateways/compactions/logs`;
+		const log = async () => {
+			const read = await app.request(`${logs}/${response.headers.get("cf-aig-log-id")}`);
+			return (await read.json<{ result: object | null }>()).result;
+		};
+		await expect.poll(log, { timeout: 30_000 }).toMatchObject({ tokens_in: 6, tokens_out: 4, success: true });
+	});
+
+	it.each(["summary", "answer"])("ends when its caller leaves during the %s", async (part) => {
+		const calls: AbortSignal[] = [];
+		const caller = new AbortController();
+		const { app, services } = testGateway({
+			vars: ENGINE_VARS,
+			fetch: async (input, init) => {
+				const request = new Request(input, init);
+				const isSummary = asksForSummary(await request.clone().json<EngineRequest>());
+				calls.push(request.signal);
+				if (isSummary && part === "answer") return summaryOf(SUMMARY);
+				return new Promise((_, reject) => {
+					request.signal.addEventListener("abort", () => reject(request.signal.reason));
+					queueMicrotask(() => caller.abort());
+				});
+			},
+		});
+		const response = await app.request(`${BASE}/v1/responses`, {
+			method: "POST",
+			headers: { "content-type": "application/json" },
+			body: JSON.stringify(BODY),
+			signal: caller.signal,
+		});
+		expect(response.status).toBeGreaterThanOrEqual(400);
+		expect(calls.map(({ aborted }) => aborted)).toEqual(part === "summary" ? [true] : [false, true]);
+		expect(await services.storedResponses.usage("local")).toMatchObject({ responses: 0 });
+	});
+
 	it("is refused by a budget that its summary has used", async () => {
 		const vars = { ...ENGINE_VARS, LIMITS: { requests_per_minute: { "Text Generation": 1 } } };
 		const { create, sent } = world({ vars });
