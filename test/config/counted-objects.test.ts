@@ -19,7 +19,7 @@ function counted(binding: string, max: number) {
 	const openObjects = new OpenObjects({ max, now: () => 0 });
 	const called: string[] = [];
 	const namespace = { getByName: (name: string) => ({ call: () => void called.push(name) }) };
-	const bindings = withCountedObjects({ [binding]: namespace } as never, openObjects);
+	const bindings = withCountedObjects({ [binding]: namespace } as never, { openObjects });
 	const { getByName } = (bindings as Record<string, typeof namespace>)[binding] as typeof namespace;
 	return { called, getByName, used: () => openObjects.report().used };
 }
