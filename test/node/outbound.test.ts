@@ -125,6 +125,7 @@ describe("the table of the limits of calls", () => {
 
 	it.each([
 		["a collector", SHORT_CALLS.collector],
+		["a webhook of batches", SHORT_CALLS.webhook],
 		["replicas of a pool, load of an engine", SHORT_CALLS.poll],
 		["the service that starts replicas", SHORT_CALLS.wake],
 	])("is that of the code: %s", (call, { timeoutMs, maxBytes }) => {
@@ -145,6 +146,10 @@ describe("the table of the limits of calls", () => {
 		expect(cells("a PostgreSQL server")).toEqual([
 			...[database.silentMs, database.silentMs].map(seconds),
 			`${seconds(database.readMs)}, a write ${seconds(database.totalMs)}`,
+			size(database.maxBytes),
+		]);
+		expect(cells("a store of vectors over HTTP")).toEqual([
+			...[database.silentMs, database.silentMs, database.totalMs].map(seconds),
 			size(database.maxBytes),
 		]);
 		expect(cells("a page of a website")).toEqual([

@@ -9,9 +9,13 @@ import { PROCESS_COUNTS } from "../../src/core/process-counts.ts";
 import { Gateways } from "../../src/gateways/client/gateways.ts";
 import { OtelExporter } from "../../src/gateways/client/otel-exporter.ts";
 import { DEFAULT_SETTINGS } from "../../src/gateways/settings.ts";
+import { PAGE_CALL } from "../../src/outbound/limits.ts";
 import { Discoveries } from "../../src/pools/discovery.ts";
+import { fetchPage } from "../../src/retrieval/search/sources/fetch-page.ts";
+import { callStore } from "../../src/retrieval/vectors/stores/json-call.ts";
 import { s3Contents } from "../../src/storage/blobs/s3-contents.ts";
 import { wireOf } from "../../src/surfaces/binding/binding.ts";
+import { eventWork } from "../../src/surfaces/jobs/event-work.ts";
 import { newAccount } from "../accounts/fixtures.ts";
 import { BASE, CALLER, delta, NOW, OPEN_ACCESS, testServices } from "../gateway.ts";
 import { ADMIN, closedGateway } from "../http/access.ts";
@@ -224,6 +228,27 @@ const KINDS: Record<string, Kind> = {
 		return failureText(read.then((body) => new Response(body ?? null).text()));
 	},
 	"a text of a store": (fetch) => failureText(store(fetch).abandon?.(["name"]) ?? Promise.resolve()),
+	"a webhook of batches": (fetch) => {
+		const webhook = { url: `${HOST}/batches`, secret: new Uint8Array(24) };
+		const services = {
+			...{ fetch, gatewayRules: { allowPrivateAddresses: false }, now: () => NOW },
+			jobSettings: { webhooks: new Map([["local", webhook]]) },
+		};
+		const payload = { receiver: "webhook", event: { id: "evt_1" } };
+		return failureText(eventWork(services as never).run({ account: "local", payload } as never));
+	},
+	"a store of vectors over HTTP": (fetch) => {
+		const services = { ...CLOCK, fetch, wait: async () => {}, connect: () => expect.unreachable() };
+		return callStore({ method: "GET", url: HOST, headers: {} }, { name: "own" }, services).then(
+			({ status }) => `${status}`,
+			({ status, message }) => `${status} ${message}`,
+		);
+	},
+	"a page of a website": async (fetch) => {
+		const { signal } = new AbortController();
+		const request = { url: HOST, maxBytes: PAGE_CALL.maxBytes };
+		return JSON.stringify(await fetchPage(request, { fetch, signal, now: () => NOW }));
+	},
 };
 
 /** The delay of each timer that was started, in milliseconds. */
@@ -335,6 +360,32 @@ const EXPECTED: Record<string, Expected> = {
 		maxBytes: 4 * MIB,
 		redirect: /was answered with 302/,
 		tries: 3,
+	},
+	"a webhook of batches": {
+		silentMs: [20_000, undefined],
+		silent: /^late/,
+		silentAmid: /^no failure/,
+		endless: /^no failure/,
+		maxBytes: 0,
+		redirect: /^The webhook answered with status 302/,
+	},
+	"a store of vectors over HTTP": {
+		silentMs: [30_000, 30_000],
+		silent: /^502 .*"own" did not answer within 30000 ms/,
+		silentAmid: /^502 .*"own" did not answer within 30000 ms/,
+		// A busy machine needs longer for these bytes than the whole call may take.
+		endless: /^502 .*"own" (?:has sent more than 67108864 bytes|did not answer within 120000 ms)/,
+		maxBytes: 64 * MIB,
+		redirect: /^302$/,
+	},
+	"a page of a website": {
+		silentMs: [20_000, 20_000],
+		silent: /the server did not answer within 20 s/,
+		silentAmid: /the server did not answer within 20 s/,
+		endless: /over_size: the page has more than 4194304 bytes|the server did not answer within 20 s/,
+		maxBytes: 4 * MIB,
+		// Its target is another page, with checks of its own.
+		redirect: /^\{"kind":"redirect"/,
 	},
 };
 

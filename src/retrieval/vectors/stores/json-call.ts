@@ -4,6 +4,7 @@ import { parseJson } from "../../../core/json.ts";
 import { boundedText } from "../../../outbound/bounded-text.ts";
 import { callOut } from "../../../outbound/call-out.ts";
 import { openDeadline } from "../../../outbound/deadline.ts";
+import { limitedBody } from "../../../outbound/limited-body.ts";
 import { DATABASE_CALL } from "../../../outbound/limits.ts";
 import { type ExternalIndex, type StoreServices, storeFailed } from "./external-store.ts";
 
@@ -33,15 +34,12 @@ export async function callStore(
 	const deadline = openDeadline({ now, signal, totalMs, silent: late, late });
 	try {
 		deadline.expect(silentMs);
-		return await deadline.race(
-			(async () => {
-				const request = { fetch, url, method, headers, body, signal: deadline.signal };
-				const response = await callOut(request);
-				const text = await boundedText(response.body, maxBytes);
-				if (text === undefined) throw storeFailed(name, `has sent more than ${maxBytes} bytes`);
-				return { status: response.status, value: parseJson(text) };
-			})(),
-		);
+		const request = { fetch, url, method, headers, body, signal: deadline.signal };
+		const { body: answer, status } = await deadline.race(callOut(request));
+		const limited = answer && limitedBody(answer, { idleMs: silentMs, deadline });
+		const text = limited ? await boundedText(limited, maxBytes) : "";
+		if (text === undefined) throw storeFailed(name, `has sent more than ${maxBytes} bytes`);
+		return { status, value: parseJson(text) };
 	} catch (error) {
 		throw error instanceof AiError ? error : storeFailed(name, "cannot be reached", error);
 	} finally {
