@@ -1,4 +1,5 @@
 /** Management of a gateway's cache. The product has no route for it. */
+import { requireGateway } from "../../gateways/run/bound-caller.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
@@ -16,6 +17,7 @@ export const cacheRoutes: readonly AppRoute[] = defineRoutes(
 			permission: "write",
 			async handler(c, { caller, services }) {
 				const id = pathParameter(c, "gateway");
+				await requireGateway(caller, id, services);
 				found(await services.gateways.find(caller.account, id));
 				return envelope({ purged: await services.responseCaches.purge(caller.account, id) });
 			},

@@ -185,6 +185,20 @@ describe("a token that must use the gateway prod", () => {
 		expect(await services.gateways.find(account, "prod")).toMatchObject({ id: "prod", collect_logs: true });
 	});
 
+	it("reads the logs and empties the cache of this gateway alone, with permission to write", async () => {
+		const text = await token(["Workers AI Write"]);
+		for (const [gateway, status] of [
+			["prod", 200],
+			["other", 403],
+		] as const) {
+			const path = `/ai-gateway/gateways/${gateway}`;
+			const purged = await send(`${path}/cache/purge`, text, { method: "POST" });
+			expect([gateway, purged.status]).toEqual([gateway, status]);
+			expect([gateway, (await send(`${path}/logs`, text)).status]).toEqual([gateway, status]);
+			expect((await send(`${path}/cache/purge`, ADMIN, { method: "POST" })).status).toBe(200);
+		}
+	});
+
 	it.each(named(REPLAYS))("has the replays and shadows of this gateway alone by %s", async (_, route) => {
 		const text = await token(["Workers AI Write"]);
 		expect((await call(route, text, { gateway: "prod" })).status).not.toBe(403);
