@@ -869,6 +869,23 @@ describe("the verification of a token that may run models", () => {
 		expect(await calls).toBe(3);
 	});
 
+	it("of the operator is kept for five seconds, with the gateway that the account binds", async () => {
+		const account = newAccount();
+		const gateways: (string | undefined)[] = [];
+		const calls = verifications(true, async ({ accounts, pass }) => {
+			const ask = async (): Promise<void> => {
+				gateways.push((await accounts.of(account).verify({ kind: "operator" }, "run")).gateway?.id);
+			};
+			await ask();
+			await callsTo(account).setBoundGateway({ id: "prod", mode: "required" });
+			await pass(4_999);
+			await ask();
+			await pass(1);
+			await ask();
+		});
+		expect([await calls, gateways]).toEqual([2, [undefined, undefined, "prod"]]);
+	});
+
 	it("is never kept for another permission, for a refusal, or if the object admits every request", async () => {
 		const account = newAccount();
 		const credential = await tokenOf(account);
