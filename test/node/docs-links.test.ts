@@ -103,6 +103,95 @@ describe("names in documents of the package", () => {
 	});
 });
 
+describe("packages in documents of the package", () => {
+	const MANIFESTS = globSync([
+		"package.json",
+		"examples/*/package.json",
+		"tools/clients/pinned/package.json",
+	]);
+	const KNOWN = new Map(
+		MANIFESTS.flatMap((path) => {
+			const manifest = JSON.parse(readFileSync(path, "utf8")) as Record<string, Record<string, string>>;
+			return Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
+		}),
+	);
+	/** After `npm install` and `npx`, without a file's name. */
+	const packagesIn = (text: string): string[] => {
+		const installed = [...text.matchAll(/\bnpm (?:install|i|add)((?: +[^\s`#|)&]+)+)/g)];
+		const run = [...text.matchAll(/\bnpx (?:--package +(\S+) )?([^\s`,)]+)/g)];
+		const named = [
+			...installed.flatMap(([, names = ""]) => names.trim().split(/ +/)),
+			...run.map(([, file, command = ""]) => file ?? command),
+		];
+		return named.filter((name) => /^@?[a-z]/.test(name) && !/^(?:and|for|in|installs|or|works)$/.test(name));
+	};
+	/** `ganglion` is in no registry: `npx` runs the built command of this repository or of an installed file. */
+	const exists = (name: string, text: string): boolean => {
+		const [, alias = name, target] = /^(@?[^@]+)@npm:(.+)$/.exec(name) ?? [];
+		if (name === "ganglion") return !/npm (?:install|i|add)[^\n]* ganglion(?:\s|$)/.test(text);
+		const spec = KNOWN.get(alias);
+		return spec !== undefined && (target === undefined || spec.startsWith(`npm:${target}@`));
+	};
+
+	it("are found", () => {
+		const text =
+			"npm install --save-dev wrangler a@npm:@b/c\nnpm install ganglion\n`npx ganglion dev`, npm install && npm run x";
+		expect(packagesIn(text)).toEqual(["wrangler", "a@npm:@b/c", "ganglion", "ganglion"]);
+		expect(packagesIn(text).filter((name) => !exists(name, text))).toEqual([
+			"a@npm:@b/c",
+			"ganglion",
+			"ganglion",
+		]);
+		expect(DOCUMENTS.flatMap((path) => packagesIn(readFileSync(path, "utf8"))).length).toBeGreaterThan(20);
+	});
+
+	it.each([
+		...DOCUMENTS,
+		...globSync(["deploy/**/*", "templates/*/README.md"]).filter((path) => statSync(path).isFile()),
+	])("%s", (document) => {
+		const text = readFileSync(document, "utf8");
+		expect(packagesIn(text).filter((name) => !exists(name, text))).toEqual([]);
+	});
+});
+
+describe("the examples of docs/local-binding.md for other tools", () => {
+	const page = readFileSync("docs/local-binding.md", "utf8");
+	const linesOf = (path: string): string[] =>
+		readFileSync(join("examples/local-binding", path), "utf8")
+			.split("\n")
+			.filter((line) => line.trim() !== "");
+
+	it("are the files of the example that the tests run", () => {
+		const block = (head: string): string =>
+			[...page.matchAll(/^```ts\n(.*?)^```/gms)]
+				.map(([, code = ""]) => code)
+				.find((code) => code.startsWith(head)) ?? "";
+		const plain = (text: string): string =>
+			text.replace(/ \/\/ .*$/gm, "").replace(/\s+|,(?=\s*[\])}])/g, "");
+		expect(plain(block("// vitest.config.ts").replace(/^.*\n/, ""))).toBe(
+			plain(linesOf("vitest.config.ts").join("\n")),
+		);
+		for (const line of ['import { getPlatformProxy } from "wrangler";', "await dispose();"]) {
+			expect(block("// A script for Node")).toContain(line);
+			expect(linesOf("scripts/ask.ts")).toContain(line);
+		}
+		expect(page).toContain("`cloudflare()` of `@cloudflare/vite-plugin`");
+		expect(linesOf("vite.config.ts")).toContain("export default defineConfig({ plugins: [cloudflare()] });");
+	});
+});
+
+describe("tables in documents of the package", () => {
+	const MAX_CELL = 400;
+
+	it.each(DOCUMENTS)("%s: cells that can be read", (document) => {
+		const cells = readFileSync(document, "utf8")
+			.split("\n")
+			.filter((line) => line.startsWith("|"))
+			.flatMap((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()));
+		expect(cells.filter((cell) => cell.length > MAX_CELL)).toEqual([]);
+	});
+});
+
 describe("paragraphs in documents of the package", () => {
 	const START = /^\s*(?:[-*] |\d+\. |[|#<>]|\[!\[|$)/;
 	/** Lines that continue a paragraph or an item of a list. */
