@@ -95,6 +95,8 @@ describe("npm run dev", () => {
 		folders.push(state);
 		const output = await dev([...(await ownPorts()), "--no-local-engines", "--state", state]).until(/Ctrl-C/);
 		expect(output).toMatch(/^\nGanglion is ready on http:\/\/localhost:\d+\n/);
+		const [, page = ""] = /Console: (\S+)/.exec(output) ?? [];
+		expect((await fetch(page)).headers.get("content-type")).toContain("text/html");
 		expect(output).toContain("every model  ->  simulator");
 		expect(output).not.toMatch(/wrangler|warn|error|env\./i);
 

@@ -116,6 +116,7 @@ describe("ganglion serve", () => {
 		const first = await start({ env });
 		const output = await first.script.until(READY);
 		expect(output).toMatch(new RegExp(`^\nGanglion is ready on ${first.url}\n`));
+		expect(output).toContain(`Console: ${first.url}/console\n`);
 		expect(output).toContain("@cf/meta/*       ->  engine");
 		expect(output).toContain("everything else  ->  nothing");
 		expect(output).not.toMatch(/warn|error|ADMIN_TOKEN|key-that/i);
