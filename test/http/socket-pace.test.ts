@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { Pace, pacedSender } from "../../src/http/socket-pace.ts";
 
 const MEBIBYTE = 1024 * 1024;
@@ -24,6 +24,31 @@ describe("the pace of a websocket", () => {
 		expect(pace.delayMs(1e9)).toBe(0);
 		pace.count(1_001);
 		expect(pace.delayMs(1e9)).toBe(1);
+	});
+});
+
+describe("the pace of all websockets", () => {
+	afterEach(() => void vi.useRealTimers());
+
+	it("is 32 MiB at once, and 16 MiB a second after that", async () => {
+		vi.useFakeTimers({ toFake: ["Date"], now: 1e12 });
+		const sent: number[] = [];
+		const send = (index: number): Promise<void> | undefined => {
+			const closed = new AbortController();
+			const socket = { send: () => void sent.push(index) };
+			const waiting = pacedSender(socket, closed.signal)("a".repeat(4 * MEBIBYTE));
+			if (waiting) closed.abort();
+			return waiting;
+		};
+		// The ninth begins when nothing is owed yet.
+		const first = Array.from({ length: 9 }, (_, index) => send(index));
+		expect(first).toEqual(Array(9).fill(undefined));
+		expect(send(9)).toBeInstanceOf(Promise);
+		vi.setSystemTime(1e12 + 249);
+		expect(send(10)).toBeInstanceOf(Promise);
+		vi.setSystemTime(1e12 + 251);
+		expect(send(11)).toBeUndefined();
+		expect(sent).toEqual([...Array(9).keys(), 11]);
 	});
 });
 
