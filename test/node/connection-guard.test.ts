@@ -1,14 +1,14 @@
 /** The connection guard of `npm run serve`, before a server of the test. */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { createConnection, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { ConnectionTimes } from "../../scripts/connections/connection-context.ts";
-import { type ConnectionGuard, guardConnections } from "../../scripts/connections/guard.ts";
+import { type ConnectionGuard, guardConnections, TIMES } from "../../scripts/connections/guard.ts";
 import { IdleTime } from "../../scripts/connections/idle-time.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { ask, connect } from "./connections.ts";
@@ -424,6 +424,22 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		expect(await answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status}\\r\\n`));
 		expect(accepted()).toBe(0);
 	});
+});
+
+it("the times are those of docs/security.md", () => {
+	const page = readFileSync("docs/security.md", "utf8");
+	const seconds = (milliseconds: number): string => `${milliseconds / 1_000} seconds`;
+	const cell = (what: string): string =>
+		page
+			.split("\n")
+			.find((line) => line.startsWith(`| ${what} `))
+			?.split("|")[2]
+			?.trim() ?? "";
+	expect(cell("first byte of a connection")).toBe(`${seconds(TIMES.firstByteMs)}, then it is closed`);
+	expect(cell("headers, and a body or its first 16 KB")).toContain(
+		`${seconds(TIMES.requestMs)} from the first byte`,
+	);
+	expect(page).toContain(`does not read for ${seconds(TIMES.unreadMs)} is closed`);
 });
 
 it("a collection of garbage is due once, in the first interval without load", () => {
