@@ -1,7 +1,7 @@
 /** A kind of backend as a table of handlers, one for each task that the kind supports. */
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../tasks/task.ts";
 import type { EmbeddingsInput, EmbeddingsOutput } from "../tasks/text-embeddings/index.ts";
-import type { ChatInput } from "../tasks/text-generation/types.ts";
+import { type ChatInput, isPlainChat } from "../tasks/text-generation/types.ts";
 import type { Backend, BackendTasks, CallContext } from "./backend.ts";
 import { withoutBreakpoints } from "./cache-breakpoints.ts";
 import { dropExtensions } from "./media-extensions.ts";
@@ -40,12 +40,13 @@ export function defineBackend(
 	return (target, services) => {
 		const bind = (name: TaskName, handler: Handler<TaskName>) => {
 			const isExtended = extended.includes(name);
-			const strips = name === "text-generation" && !readsBreakpoints;
+			const isChat = name === "text-generation";
 			return async (input: TaskInput<TaskName>, context: CallContext) => {
 				if (!isExtended && "extensions" in input) dropExtensions(context, input.extensions);
-				const sent = strips ? withoutBreakpoints(input as ChatInput) : input;
+				const isOther = isChat && !isPlainChat(input as ChatInput);
+				const sent = isOther && !readsBreakpoints ? withoutBreakpoints(input as ChatInput) : input;
 				const call = prepare({ ...context, target, services });
-				const isSealed = name === "text-generation" && hasSignatures((input as ChatInput).messages);
+				const isSealed = isOther && hasSignatures((input as ChatInput).messages);
 				const output = await (isSealed ? handleSealed(handler, sent, call) : handler(sent as never, call));
 				if (name === "text-embeddings")
 					checkWidth(input as EmbeddingsInput, output as EmbeddingsOutput, call);

@@ -1,7 +1,7 @@
 /** Google's Gemini API: https://ai.google.dev/api. */
 import { requestChat } from "../completion.ts";
 import { defineBackend, type Handler } from "../handler.ts";
-import { toolContext } from "../openai/reply/chat-reply.ts";
+import { toolContext } from "../openai/reply/sent-calls.ts";
 import { withoutDefaults } from "../own-models.ts";
 import { embedTexts } from "./embeddings.ts";
 import { generateImage } from "./images.ts";

@@ -2,7 +2,7 @@
 import { requestChat } from "../completion.ts";
 import type { Handler } from "../handler.ts";
 import { captionPrompt, describedBy } from "../images.ts";
-import { toolContext } from "../openai/reply/chat-reply.ts";
+import { toolContext } from "../openai/reply/sent-calls.ts";
 import { postJson } from "../transport/http.ts";
 import { completionIn, LineTranslator, Reply } from "./reply.ts";
 import { chatBody, generateBody } from "./request.ts";

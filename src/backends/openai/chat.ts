@@ -15,6 +15,7 @@ import {
 	type ChatMessage,
 	type ChatTool,
 	commonEffort,
+	isPlainChat,
 } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
 import { withoutBreakpoints } from "../cache-breakpoints.ts";
@@ -44,8 +45,9 @@ import {
 	sealSecrets,
 	secretsSealer,
 } from "./reasoning-details.ts";
-import { ChatCompletionReply, completion, toolContext } from "./reply/chat-reply.ts";
+import { ChatCompletionReply, completion } from "./reply/chat-reply.ts";
 import { chatReplyParser } from "./reply/collected-reply.ts";
+import { toolContext } from "./reply/sent-calls.ts";
 import { sampling } from "./sampling.ts";
 import { chunkSealer, sealCompletion, signedFields } from "./signatures.ts";
 import { withUserImages } from "./user-images.ts";
@@ -66,7 +68,7 @@ const withAdapter: Handler<"text-generation"> = async (input, call) =>
 
 const generate: Handler<"text-generation"> = (input, call) => {
 	if (input.prompt !== undefined) return completeRawPrompt(input, call);
-	return withNamedTools(input, call, byApi);
+	return isPlainChat(input) ? byApi(input, call) : withNamedTools(input, call, byApi);
 };
 
 const byApi: Handler<"text-generation"> = (input, call) =>
@@ -114,16 +116,16 @@ async function streamChat(
 	const { choices } = generation;
 	const context = toolContext(input, call);
 	const revise = sealerFor(input, call, seals);
-	const reply = await generateStream(call, generation, (legCall, body, headers) =>
+	const post = (legCall: Call, body: Generation["body"], headers?: Record<string, string>) =>
 		postStream(legCall, PATH, body, {
 			schema: ChatCompletionReply,
 			choices,
 			chat: context,
-			parse: chatReplyParser(context, choices),
+			parse: (text) => chatReplyParser(context, choices)(text),
 			...(revise ? { revise } : { streamEnd: call.streamEnd }),
 			...(headers && { headers }),
-		}),
-	);
+		});
+	const reply = await (call.prefill ? generateStream(call, generation, post) : post(call, generation.body));
 	return reply.kind === "stream" ? reply : wholeReply(reply.value, input, call, seals);
 }
 
@@ -177,8 +179,9 @@ const generationOf = (input: ChatInput, call: Call, seals: Seals | undefined): G
 function requestBody(sent: ChatInput, call: Call, seals: Seals | undefined): Record<string, unknown> {
 	const strict = isOpenAiService(call.target);
 	const host = hostedService(call.target);
-	const accepted = host?.cacheBreakpoints ? sent : withoutBreakpoints(sent);
-	const messages = messagesFor(accepted.messages, { call, host, seals });
+	const isPlain = isPlainChat(sent);
+	const accepted = host?.cacheBreakpoints || isPlain ? sent : withoutBreakpoints(sent);
+	const messages = messagesFor(accepted.messages, { call, host, seals, isPlain });
 	const lacksReasoning = host?.reasoningDetails && lacksDetails(messages, call.target);
 	const input = lacksReasoning ? withoutReasoning(accepted) : accepted;
 	const isOff = commonEffort(input) === null;
@@ -194,7 +197,7 @@ function requestBody(sent: ChatInput, call: Call, seals: Seals | undefined): Rec
 		...(strict
 			? { ...pick(input, "tool_choice"), tools: input.tools?.map(withObjectSchema) }
 			: {
-					...narrowTools(input),
+					...(input.tool_choice === undefined ? pick(input, "tools") : narrowTools(input)),
 					// Besides `none`, a setting of the chat template.
 					chat_template_kwargs: isOff
 						? { enable_thinking: false, ...input.chat_template_kwargs }
@@ -218,12 +221,14 @@ interface MessageOptions {
 	call: Call;
 	host: Host | undefined;
 	seals: Seals | undefined;
+	isPlain: boolean;
 }
 
 /** Hosted services accept system messages anywhere; the chat templates of engines do not. The setting of the backend overrides both. */
-function messagesFor(messages: ChatMessage[], { call, host, seals }: MessageOptions): object[] {
+function messagesFor(messages: ChatMessage[], { call, host, seals, isPlain }: MessageOptions): object[] {
 	const { target } = call;
 	const isHosted = isOpenAiService(target) || host !== undefined;
+	if (isPlain && !isHosted) return messages.map(withEngineRole);
 	const { systemMessages = isHosted ? "anywhere" : "first" } = target;
 	const paired = pairResults(messages, isHosted ? "text" : "keep");
 	const folded = foldSystemMessages(paired, { ...target, systemMessages });
@@ -270,12 +275,15 @@ function detailsField(message: ChatMessage, seals: Seals | undefined, call: Call
 	return details.length > 0 ? { reasoning_details: details } : {};
 }
 
-/** Chat templates have no role `developer`; vLLM renamed `reasoning_content` to `reasoning`. */
+/** vLLM renamed `reasoning_content` to `reasoning`. */
 function forEngine(sent: ChatMessage): Record<string, unknown> {
-	const { role, ...message } = withoutSignatures(sent);
-	return {
-		role: role === "developer" ? "system" : role,
-		...message,
-		...(message.reasoning_content !== undefined && { reasoning: message.reasoning_content }),
-	};
+	const { reasoning_content } = sent;
+	const message = withEngineRole(withoutSignatures(sent));
+	return { ...message, ...(reasoning_content !== undefined && { reasoning: reasoning_content }) };
 }
+
+/** Chat templates have no role `developer`. */
+const withEngineRole = ({ role, ...message }: Pick<ChatMessage, "role">): Record<string, unknown> => ({
+	role: role === "developer" ? "system" : role,
+	...message,
+});

@@ -14,8 +14,9 @@ import type { Call } from "../transport/upstream-failure.ts";
 import { countAllChoices } from "./choices.ts";
 import { bodyFor, ENGINE_SAMPLING, hostedService, isOpenAiService } from "./hosts.ts";
 import { generateStream, generateValue } from "./prefill-decode/calls.ts";
-import { ChatCompletionReply, completion, toolContext } from "./reply/chat-reply.ts";
+import { ChatCompletionReply, completion } from "./reply/chat-reply.ts";
 import { chatReplyParser } from "./reply/collected-reply.ts";
+import { toolContext } from "./reply/sent-calls.ts";
 import { sampling } from "./sampling.ts";
 
 const PATH = "/completions";

@@ -17,6 +17,7 @@ import { failureOfEvent } from "../openai/reply/chat-reply.ts";
 import type { ToolCallContext } from "../openai/reply/sent-calls.ts";
 import {
 	DATA,
+	dataOf,
 	isChunk,
 	isKeepAlive,
 	onlyContentOf,
@@ -89,7 +90,8 @@ export class ChunkReader implements EventReader {
 	/** `#events` differs from the received bytes. */
 	#isChanged = false;
 	readonly #decoder = new TextDecoder();
-	readonly #text: EventTextReader;
+	/** For events in another form. */
+	#text: EventTextReader | undefined;
 	readonly #revise: ReviseChunk | undefined;
 	#error: AiError | undefined;
 	#ifMalformed: FailureOfCall = failureOfLastEvent;
@@ -111,20 +113,6 @@ export class ChunkReader implements EventReader {
 		this.#revise = revise;
 		this.#choices = choices;
 		this.#chat = chat && new ChatEventReader(chat, choices);
-		this.#text = new EventTextReader(format, {
-			onData: (name, data, isOdd) => {
-				if (this.#error || this.done) return;
-				const wasEvent = this.lastWasEvent;
-				this.lastWasEvent = true;
-				if (isOdd) this.#changeForm();
-				this.#error = this.#readData(name, data);
-				this.lastWasEvent ||= wasEvent;
-			},
-			onComment: (comment) => this.#events.push({ comment }),
-			onError: (error) => {
-				this.#error ??= failureOfBody(call, { error });
-			},
-		});
 	}
 
 	read(event: Uint8Array, ifMalformed: FailureOfCall, events: StreamEvent[]): AiError | undefined {
@@ -144,11 +132,31 @@ export class ChunkReader implements EventReader {
 		// Most events are one `data` line. The parser handles all others.
 		if (text.startsWith(DATA) && text.indexOf("\n") === text.length - 2 && !text.includes("\r")) {
 			this.lastWasEvent = true;
-			const data = EventTextReader.dataOf(text);
+			const data = dataOf(text);
 			if (data.length < text.length - DATA.length - 2) this.#changeForm();
 			this.#error = this.#readData(undefined, data);
-		} else this.#text.read(text);
+		} else {
+			this.#text ??= this.#textReader();
+			this.#text.read(text);
+		}
 		return this.#error;
+	}
+
+	#textReader(): EventTextReader {
+		return new EventTextReader(this.format, {
+			onData: (name, data, isOdd) => {
+				if (this.#error || this.done) return;
+				const wasEvent = this.lastWasEvent;
+				this.lastWasEvent = true;
+				if (isOdd) this.#changeForm();
+				this.#error = this.#readData(name, data);
+				this.lastWasEvent ||= wasEvent;
+			},
+			onComment: (comment) => this.#events.push({ comment }),
+			onError: (error) => {
+				this.#error ??= failureOfBody(this.#call, { error });
+			},
+		});
 	}
 
 	output(bytes: Uint8Array, events: readonly StreamEvent[]): EventPiece | undefined {
@@ -225,7 +233,8 @@ export class ChunkReader implements EventReader {
 		this.done = true;
 		this.progress.toolCalls = this.#chat?.toolCalls ?? 0;
 		const last = this.#chat?.end();
-		if (last?.kind !== "chunk") return last && failureOfEvent(this.#call, last);
+		if (!last || last.kind === "none") return undefined;
+		if (last.kind !== "chunk") return failureOfEvent(this.#call, last);
 		const { chunk } = last;
 		this.#change();
 		this.#readChunk(chunk);
@@ -253,10 +262,11 @@ export class ChunkReader implements EventReader {
 	/** Reads an event that is no error. `data`: its text, for callers that need the parsed events. */
 	#readEvent(sent: SentChunk, data?: string): AiError | undefined {
 		const read = this.#chat?.read(sent) ?? { kind: "chunk" as const, chunk: sent };
-		if (read.kind !== "chunk") {
-			if (read.kind === "none") this.#drop();
-			return failureOfEvent(this.#call, read);
+		if (read.kind === "none") {
+			this.#drop();
+			return undefined;
 		}
+		if (read.kind !== "chunk") return failureOfEvent(this.#call, read);
 		const { chunk } = read;
 		const usage = this.#readChunk(chunk);
 		const revised = this.#revise?.(chunk);

@@ -26,6 +26,12 @@ export function dataLines(data: string): string[] {
 	return filled.every((line) => isDone(line) || parseLooseJson(line) !== undefined) ? filled : [text];
 }
 
+/** The data of an event of one line, which begins with {@link DATA}. */
+export function dataOf(line: string): string {
+	const data = line.slice(DATA.length, -2);
+	return data.startsWith("data:") ? (dataLines(data)[0] ?? "") : data;
+}
+
 /** No field of an event begins so. */
 export const JSON_START = /^\s*[{[]/;
 /** Between two events of one line. */

@@ -2,7 +2,7 @@
 import { createParser } from "eventsource-parser";
 import { parseJson, parseLooseJson } from "../../core/json.ts";
 import type { EventFormat } from "../../streams/event-splitter.ts";
-import { DATA, dataLines, JSON_START, withUsualFields } from "./chunk-text.ts";
+import { dataLines, JSON_START, withUsualFields } from "./chunk-text.ts";
 
 interface EventHandlers {
 	/** `isOdd`: clients would read the event differently, or not at all. */
@@ -45,12 +45,6 @@ export class EventTextReader {
 		const isEnded = this.#format === "sse" && BLANK_END.test(text);
 		this.#isOdd = text !== sent || (this.#format === "sse" && !isEnded);
 		this.#parser.feed(isEnded ? text : `${text}\n`);
-	}
-
-	/** The data of an event of one line. */
-	static dataOf(line: string): string {
-		const data = line.slice(DATA.length, -2);
-		return data.startsWith("data:") ? (dataLines(data)[0] ?? "") : data;
 	}
 
 	/** JSON without the fields of an event: a complete reply, or lines of chunks. */

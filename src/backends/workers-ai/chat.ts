@@ -4,8 +4,9 @@ import { type ChatCompletion, type ChatInput, positiveTopK } from "../../tasks/t
 import type { Handler } from "../handler.ts";
 import { completeRawPrompt } from "../openai/completions.ts";
 import { onOpenAiRoutes } from "../openai/hosts.ts";
-import { ChatCompletionReply, completion, toolContext } from "../openai/reply/chat-reply.ts";
+import { ChatCompletionReply, completion } from "../openai/reply/chat-reply.ts";
 import { chatReplyParser } from "../openai/reply/collected-reply.ts";
+import { toolContext } from "../openai/reply/sent-calls.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { chatBody, takesOpenAiMessages } from "./chat-body.ts";

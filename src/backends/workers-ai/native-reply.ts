@@ -10,8 +10,8 @@ import { laterUsage, SentUsage, type Usage, usageOf } from "../../core/usage.ts"
 import type { ChatChunk, ChatCompletion, ChatDelta, ChatInput } from "../../tasks/text-generation/types.ts";
 import { ChunkWriter, completionOf, headingOf } from "../completion.ts";
 import { ChatEventReader, type RepairedEvent } from "../openai/reply/chat-events.ts";
-import { ChatCompletionReply, completion, failureOfEvent, toolContext } from "../openai/reply/chat-reply.ts";
-import { readToolCalls } from "../openai/reply/sent-calls.ts";
+import { ChatCompletionReply, completion, failureOfEvent } from "../openai/reply/chat-reply.ts";
+import { readToolCalls, toolContext } from "../openai/reply/sent-calls.ts";
 import { ToolCallAssembler } from "../openai/reply/tool-calls.ts";
 import { type KnownFields, OutputCheck, type OutputState, refuseUnread, stateOf } from "../output-state.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";

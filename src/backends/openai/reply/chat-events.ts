@@ -18,7 +18,8 @@ type ChunkChoice = ChatChunk["choices"][number];
 
 /** One choice of the stream so far. */
 interface ChoiceState {
-	calls: ToolCallAssembler;
+	/** Absent until an event needs the complete reader. */
+	calls: ToolCallAssembler | undefined;
 	output: OutputCheck;
 	isFinished: boolean;
 }
@@ -33,11 +34,16 @@ export type RepairedEvent =
 	| { kind: "unread"; sent: unknown }
 	| { kind: "failed"; error?: unknown };
 
-const hasOutput = ({ calls, output }: ChoiceState): boolean => output.state === "some" || calls.count > 0;
+const hasOutput = ({ calls, output }: ChoiceState): boolean => output.state === "some" || (calls?.count ?? 0) > 0;
 
 type NoAnswer = Extract<RepairedEvent, { kind: "failed" | "unread" }>;
 
 const NO_CHUNK: RepairedEvent = { kind: "none" };
+
+/** Ends that need no change after a text. */
+const PLAIN_ENDS: ReadonlySet<unknown> = new Set(["stop", "length", "content_filter"]);
+/** Fields of a choice that the complete reader moves or removes. */
+const ODD_FIELDS = ["message", "messages", "text", "tool_calls", "function_call", "finishReason", "error"];
 
 export class ChatEventReader {
 	readonly #context: ToolCallContext;
@@ -55,34 +61,30 @@ export class ChatEventReader {
 
 	/** The most tool calls of one choice. */
 	get toolCalls(): number {
-		return Math.max(0, ...[...this.#choices.values()].map(({ calls }) => calls.count));
+		let most = 0;
+		for (const { calls } of this.#choices.values()) most = Math.max(most, calls?.count ?? 0);
+		return most;
 	}
 
 	/** Reads an event that is no error. `none`: it is no part of an answer, such as a ping. */
-	read(sent: Record<string, unknown>): RepairedEvent {
-		return this.#readFields(withoutOddFields(sent));
-	}
-
-	#readFields(sent: Record<string, unknown>): RepairedEvent {
-		const form = usualForm(sent);
-		if (form && form !== sent) return this.read(form);
+	read(event: Record<string, unknown>): RepairedEvent {
+		const sent = withoutOddFields(event);
 		const { choices } = sent;
+		const form = Array.isArray(choices) ? sent : usualForm(sent);
+		if (form && form !== sent) return this.read(form);
 		const usage = usageIn(sent);
 		if (!Array.isArray(choices) && !usage) return NO_CHUNK;
 		const list: readonly unknown[] = Array.isArray(choices) ? choices : [];
 		const repaired: ChunkChoice[] = [];
+		let isSent = Array.isArray(choices);
 		for (const [position, choice] of list.entries()) {
 			const read = this.#readChoice(choice, position);
-			if (read === undefined) continue;
-			if (!("choice" in read)) return read;
-			repaired.push(read.choice);
+			if (read && !("choice" in read)) return read;
+			isSent &&= read?.choice === choice;
+			if (read) repaired.push(read.choice);
 		}
 		this.#last = sent;
 		if (repaired.length === 0 && list.length > 0 && !usage) return NO_CHUNK;
-		const isSent =
-			Array.isArray(choices) &&
-			repaired.length === choices.length &&
-			repaired.every((choice, position) => choice === choices[position]);
 		const isUsageInPlace = isRecord(sent.usage) || (!usage && isAbsent(sent.usage));
 		if (isSent && isUsageInPlace) return { kind: "chunk", chunk: sent };
 		return { kind: "chunk", chunk: { ...sent, choices: repaired, ...(!isUsageInPlace && { usage }) } };
@@ -90,16 +92,16 @@ export class ChatEventReader {
 
 	/** The stream has ended. Returns the chunk that finishes the choices that the engine left open. */
 	end(): RepairedEvent {
-		const open = [...this.#choices].filter(([, { isFinished }]) => !isFinished);
-		if (open.length === 0) return NO_CHUNK;
 		const choices: ChunkChoice[] = [];
-		for (const [index, state] of open) {
-			const tool_calls = state.calls.finish();
-			const finish_reason = finishReasonOf(undefined, state.calls.state, state.output.state);
+		for (const [index, state] of this.#choices) {
+			if (state.isFinished) continue;
+			const tool_calls = state.calls?.finish() ?? [];
+			const finish_reason = finishReasonOf(undefined, state.calls?.state ?? "none", state.output.state);
 			if (finish_reason === undefined) return { kind: "unread", sent: state.output.unread ?? this.#last };
 			state.isFinished = true;
 			choices.push({ index, delta: tool_calls.length > 0 ? { tool_calls } : {}, finish_reason });
 		}
+		if (choices.length === 0) return NO_CHUNK;
 		return { kind: "chunk", chunk: { ...pick(this.#last, "id", "object", "created", "model"), choices } };
 	}
 
@@ -115,26 +117,17 @@ export class ChatEventReader {
 
 	/** Returns the choice itself if it needs no change. `undefined`: it was not requested. */
 	#readChoice(sent: unknown, position: number): { choice: ChunkChoice } | NoAnswer | undefined {
-		if (isPlain(sent)) {
-			const index = this.#requestedIndex(sent.index);
-			if (index === undefined) return undefined;
-			const known = this.#choices.get(index);
-			if (known && index === sent.index) {
-				if (known.output.state !== "some") known.output.add(outputState(sent.delta), sent.delta);
-				return { choice: sent };
-			}
-		}
-		const {
-			index: sentIndex,
-			message,
-			error,
-			fields,
-		} = readChoice(this.#withoutRepeat(sent, position), position);
+		const plain = isPlain(sent) ? this.#readPlain(sent) : undefined;
+		if (plain) return { choice: plain };
+		const unrepeated = this.#withoutRepeat(sent, position);
+		const { index: sentIndex, message, error, fields } = readChoice(unrepeated, position);
 		if (error !== undefined) return { kind: "failed", error };
 		const index = this.#requestedIndex(sentIndex);
 		if (index === undefined) return undefined;
 		const isFirst = !this.#choices.has(index);
 		const state = this.#stateOf(index);
+		state.calls ??= new ToolCallAssembler(this.#context);
+		const { calls: assembler } = state;
 		const reason = readFinishReason(fields.finish_reason);
 		// MiniMax repeats the complete answer in its last event.
 		const isSummary =
@@ -144,10 +137,10 @@ export class ChatEventReader {
 			isRecord(sent.message) &&
 			hasOutput(state);
 		const { tool_calls, function_call: _, ...texts } = message;
-		const pieces = isSummary ? [] : state.calls.add(sentCallsOf(message));
-		if (reason !== undefined) pieces.push(...state.calls.finish());
+		const pieces = isSummary ? [] : assembler.add(sentCallsOf(message));
+		if (reason !== undefined) pieces.push(...assembler.finish());
 		state.output.add(outputState(texts), sent);
-		const finish = this.#finish(state, reason);
+		const finish = finishOf(state, assembler, reason);
 		if (finish === undefined)
 			return isGivenUp(reason) ? { kind: "failed" } : { kind: "unread", sent: state.output.unread ?? sent };
 		const calls = pieces.length > 0 ? { tool_calls: pieces } : tool_calls === null ? { tool_calls } : {};
@@ -160,14 +153,33 @@ export class ChatEventReader {
 		return { choice };
 	}
 
-	/** `null` before the end. `undefined`: the answer has failed. */
-	#finish(state: ChoiceState, reason: string | undefined): string | null | undefined {
-		if (reason === undefined) return null;
-		state.isFinished = true;
-		const hasCalls = state.calls.count > 0;
-		// The engine broke off inside the arguments.
-		if (reason === "error" && hasCalls && !state.calls.isComplete) return undefined;
-		return finishReasonOf(reason, state.calls.state, state.output.state);
+	/**
+	 * Reads a piece of text, or its end, without a copy. `undefined`: the complete reader has to read it. A first piece gets the role that
+	 * OpenAI's SDK requires.
+	 */
+	#readPlain(sent: ChunkChoice): ChunkChoice | undefined {
+		const { index, delta, finish_reason } = sent;
+		if (this.#requestedIndex(index) !== index) return undefined;
+		const known = this.#choices.get(index);
+		if (known && isAbsent(finish_reason)) {
+			if (known.output.state === "some") return sent;
+			if (hasText(delta)) known.output.state = "some";
+			else known.output.add(outputState(delta), delta);
+			return sent;
+		}
+		if ("function_call" in delta || "finish_reason" in delta || !isAbsent(sent.stop_reason)) return undefined;
+		for (const name of ODD_FIELDS) if (name in sent) return undefined;
+		if (known) {
+			const isEnd = known.output.state === "some" && !known.calls && PLAIN_ENDS.has(finish_reason);
+			if (isEnd) known.isFinished = true;
+			return isEnd ? sent : undefined;
+		}
+		if (!isAbsent(finish_reason) || !hasText(delta)) return undefined;
+		if (!delta.role && ("tool_calls" in delta || "stop_reason" in sent)) return undefined;
+		this.#stateOf(index).output.state = "some";
+		if (delta.role) return sent;
+		const { index: _, delta: text, ...fields } = sent;
+		return { ...fields, index, delta: { ...text, role: "assistant" }, finish_reason: null };
 	}
 
 	/** Some engines number the only choice 1, or send more choices than the request has. Clients read the one with the index 0. */
@@ -180,11 +192,23 @@ export class ChatEventReader {
 	#stateOf(index: number): ChoiceState {
 		const known = this.#choices.get(index);
 		if (known) return known;
-		const calls = new ToolCallAssembler(this.#context);
-		const state: ChoiceState = { calls, output: new OutputCheck(), isFinished: false };
+		const state: ChoiceState = { calls: undefined, output: new OutputCheck(), isFinished: false };
 		this.#choices.set(index, state);
 		return state;
 	}
+}
+
+/** `null` before the end. `undefined`: the answer has failed. */
+function finishOf(
+	state: ChoiceState,
+	calls: ToolCallAssembler,
+	reason: string | undefined,
+): string | null | undefined {
+	if (reason === undefined) return null;
+	state.isFinished = true;
+	// The engine broke off inside the arguments.
+	if (reason === "error" && calls.count > 0 && !calls.isComplete) return undefined;
+	return finishReasonOf(reason, calls.state, state.output.state);
 }
 
 /** The event without the fields of its heading that have another type than OpenAI's. */
@@ -202,13 +226,12 @@ function withoutOddFields(sent: Record<string, unknown>): Record<string, unknown
 	};
 }
 
-/** Whether a choice is a piece of text in OpenAI's form. Most are, and this check takes a tenth of the reader's time. */
+/** Whether a choice is a piece of text in OpenAI's form, or its end. Most are, and this check takes a tenth of the reader's time. */
 function isPlain(choice: unknown): choice is ChunkChoice {
 	if (!isRecord(choice) || typeof choice.index !== "number" || !isRecord(choice.delta)) return false;
-	const { finish_reason, finishReason, delta, error, usage, tool_calls, function_call } = choice;
+	const { finishReason, delta, error, usage, tool_calls, function_call } = choice;
 	const { role, content, refusal, reasoning_content, reasoning, reasoning_details, thinking } = delta;
 	return (
-		isAbsent(finish_reason) &&
 		isAbsent(finishReason) &&
 		isAbsent(tool_calls) &&
 		isAbsent(function_call) &&
@@ -227,6 +250,9 @@ function isPlain(choice: unknown): choice is ChunkChoice {
 		isAbsent(delta.function_call)
 	);
 }
+
+const hasText = ({ content, refusal, reasoning_content, reasoning }: ChunkChoice["delta"]): boolean =>
+	Boolean(content || refusal || reasoning_content || reasoning);
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 const isText = (value: unknown): boolean => isAbsent(value) || typeof value === "string";

@@ -6,7 +6,6 @@ import type {
 	ChatChoice,
 	ChatCompletion,
 	ChatInput,
-	ChatTool,
 	ToolCall,
 } from "../../../tasks/text-generation/types.ts";
 import { failureToRead } from "../../output-state.ts";
@@ -15,7 +14,7 @@ import { type Call, failureOfBody, failureOfTarget } from "../../transport/upstr
 import type { RepairedEvent } from "./chat-events.ts";
 import { type CallState, finishReasonOf, isGivenUp, readFinishReason } from "./finish-reasons.ts";
 import { outputState, readChoice } from "./message.ts";
-import { isCutOff, readToolCalls, sentCallsOf, type ToolCallContext } from "./sent-calls.ts";
+import { isCutOff, readToolCalls, sentCallsOf, type ToolCallContext, toolContext } from "./sent-calls.ts";
 import { ReplyUsage, usageIn } from "./usage.ts";
 
 export const ChatCompletionReply = z.looseObject({
@@ -23,21 +22,6 @@ export const ChatCompletionReply = z.looseObject({
 	usage: ReplyUsage.optional(),
 });
 export type ChatCompletionReply = z.output<typeof ChatCompletionReply>;
-
-/** What the readers of a reply have to know of the request. */
-export const toolContext = (
-	{ tools }: Pick<ChatInput, "tools">,
-	{ services }: Pick<Call, "services">,
-): ToolCallContext => ({
-	toolNames: tools?.map(({ function: { name } }) => name) ?? [],
-	otherTools: new Set(tools?.filter((tool) => !takesObject(tool)).map(({ function: { name } }) => name)),
-	newId: () => `call_${services.uuid()}`,
-});
-
-function takesObject({ function: { parameters } }: ChatTool): boolean {
-	const type = parameters?.type ?? "object";
-	return type === "object" || (Array.isArray(type) && type.includes("object"));
-}
 
 /** The engine has given the answer up. */
 const failureOfAnswer = (call: Call) =>

@@ -1,8 +1,9 @@
 /** Reads tool calls as engines send them, whole or in pieces. */
 import { isRecord, parseJson, parseRecord } from "../../../core/json.ts";
 import { JsonRepair } from "../../../core/json-repair.ts";
-import type { ToolCall } from "../../../tasks/text-generation/types.ts";
+import type { ChatInput, ChatTool, ToolCall } from "../../../tasks/text-generation/types.ts";
 import { decodedOnce, mayBeEncodedTwice, mayBeFenced, readArguments } from "../../tool-arguments.ts";
+import type { Call } from "../../transport/upstream-failure.ts";
 
 export interface ToolCallContext {
 	/** Names of the tools that the request offers. Empty: unknown. */
@@ -10,6 +11,21 @@ export interface ToolCallContext {
 	/** Names of those whose arguments are no object. */
 	otherTools: ReadonlySet<string>;
 	newId(): string;
+}
+
+/** What the readers of a reply have to know of the request. */
+export const toolContext = (
+	{ tools }: Pick<ChatInput, "tools">,
+	{ services }: Pick<Call, "services">,
+): ToolCallContext => ({
+	toolNames: tools?.map(({ function: { name } }) => name) ?? [],
+	otherTools: new Set(tools?.filter((tool) => !takesObject(tool)).map(({ function: { name } }) => name)),
+	newId: () => `call_${services.uuid()}`,
+});
+
+function takesObject({ function: { parameters } }: ChatTool): boolean {
+	const type = parameters?.type ?? "object";
+	return type === "object" || (Array.isArray(type) && type.includes("object"));
 }
 
 /** Arguments of a call that has none. */
