@@ -56,9 +56,8 @@ import { createShadows } from "./surfaces/jobs/create-shadows.ts";
 import { GuardCounts } from "./surfaces/operations/guard-counts.ts";
 import { withRemoteObjects } from "./surfaces/operations/objects.ts";
 import type { AppServices } from "./surfaces/services.ts";
-import { countingLog, logUnreported } from "./telemetry/counting-log.ts";
 import { ledgerObserver, unbilledObserversOf } from "./telemetry/exchange-observer.ts";
-import { FailureCounts } from "./telemetry/failure-counts.ts";
+import { FailureCounts, surfaceLog } from "./telemetry/failure-counts.ts";
 import { logFailure } from "./telemetry/log.ts";
 import { RequestTimes } from "./telemetry/request-times.ts";
 
@@ -210,7 +209,7 @@ export function createPersistent(
 		uuid: () => timeOrderedUuid(now(), crypto.randomUUID()),
 		random: () => Math.random(),
 		sealKey: () => sealKey.get(),
-		log: countingLog(failureCounts, logUnreported(logFailure)),
+		log: surfaceLog(logFailure, failureCounts),
 		failureCounts,
 		requestTimes,
 		gatewayCounters: new GatewayCounters(),

@@ -17,8 +17,8 @@ import { vectorObjects } from "../src/retrieval/vectors/client/vector-objects.ts
 import { createPersistent, servicesOf } from "../src/services.ts";
 import { apiFiles } from "../src/surfaces/operations/api-files.ts";
 import type { AppServices } from "../src/surfaces/services.ts";
-import { logUnreported } from "../src/telemetry/counting-log.ts";
 import { observersOf } from "../src/telemetry/exchange-observer.ts";
+import { surfaceLog } from "../src/telemetry/failure-counts.ts";
 
 export const NOW = Date.parse("2026-11-21T12:00:00Z");
 export const BASE = "http://gateway/client/v4/accounts/local/ai";
@@ -246,5 +246,5 @@ export const replaceServices = <T extends AppServices>(
 	replaced: Partial<Pick<AppServices, "ledgers" | "log">>,
 ): T => {
 	const all = { ...services, ...replaced };
-	return { ...all, log: logUnreported(all.log), observers: observersOf(all) };
+	return { ...all, log: surfaceLog(all.log), observers: observersOf(all) };
 };

@@ -41,13 +41,6 @@ interface AdapterContext {
 	adapters?: RequestAdapters | undefined;
 }
 
-/** Those of one request, for the backends. */
-export const requestAdapters = (
-	{ account, ended }: { account: string; ended: Promise<unknown> },
-	find: ((account: string, name: string) => Promise<AccountAdapter | undefined>) | undefined,
-): { adapters?: RequestAdapters } =>
-	find ? { adapters: { find: (name) => find(account, name), ended } } : {};
-
 /** `undefined`: it is none of the account. Throws 3039 if it lacks files, and 5005 if it is for another model. */
 export async function findAdapter(
 	lora: string,

@@ -100,6 +100,12 @@ export class BufferHold {
 		this.#add(bytes);
 	}
 
+	/** Before a value that came over RPC is used. Its depth is bounded, and it does not contain itself. Throws 3040 (429). */
+	growBy(value: unknown): void {
+		const bytes = bytesOf(value);
+		if (bytes > UNCOUNTED_BYTES) this.grow(bytes);
+	}
+
 	/** Releases the bytes also when `left` fires: in the context of a caller who has left, no code continues after an `await`. */
 	releaseOn(left: AbortSignal): this {
 		left.addEventListener("abort", () => this.release(), { once: true });
@@ -108,6 +114,7 @@ export class BufferHold {
 
 	/** May be called again. */
 	release(): void {
+		if (this.#bytes === 0) return;
 		bufferedBytes.release(this.#account, this.#bytes);
 		this.#bytes = 0;
 		this.#owner?.delete(this);
@@ -117,4 +124,15 @@ export class BufferHold {
 		this.#bytes += bytes;
 		this.#owner?.add(this);
 	}
+}
+
+const NUMBER_BYTES = 8;
+
+function bytesOf(value: unknown): number {
+	if (typeof value === "string") return value.length;
+	if (typeof value !== "object" || value === null) return NUMBER_BYTES;
+	if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return value.byteLength;
+	let bytes = NUMBER_BYTES;
+	for (const inner of Array.isArray(value) ? value : Object.values(value)) bytes += bytesOf(inner);
+	return bytes;
 }

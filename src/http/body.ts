@@ -44,6 +44,9 @@ export async function readInputs(request: Request, services: BodyServices): Prom
 	return (await readRawInputs(request, services)).inputs;
 }
 
+const isEncoded = (request: Request): boolean =>
+	request.headers.has("content-encoding") && encodingOf(request) !== undefined;
+
 const contentTypeOf = ({ headers }: Request): string => headers.get("content-type")?.trim() ?? "";
 
 /** The inputs, and the decompressed bytes of the body. */
@@ -71,7 +74,7 @@ function inputsOf(bytes: Uint8Array<ArrayBuffer>, contentType: string, limits: S
 export async function readJson(request: Request, services: BodyServices): Promise<unknown> {
 	const { limits } = services;
 	const stated = statedLength(request);
-	if (stated > Math.min(SMALL_BODY_BYTES, limits.jsonBytes) || encodingOf(request) !== undefined)
+	if (stated > Math.min(SMALL_BODY_BYTES, limits.jsonBytes) || isEncoded(request))
 		return parseJson(await readBody(request, limits.jsonBytes, services), limits);
 	return parseJsonText(await readText(request, stated, services), limits);
 }

@@ -15,7 +15,7 @@ import type { Model } from "../models/model.ts";
 import { microNeurons } from "../models/neurons.ts";
 import type { ExchangeFacts, ExchangeObserver } from "../telemetry/exchange-observer.ts";
 import type { PlannedTarget } from "./plan.ts";
-import { ReplyHold } from "./reply-hold.ts";
+import type { ReplyHold } from "./reply-hold.ts";
 import type { InferenceRequest, Served } from "./request.ts";
 
 export type ExchangeState = "received" | "reserved" | "admitted" | "streaming" | "ended";
@@ -34,7 +34,8 @@ interface Attempt {
 	startedAt: number;
 	failedAt?: number;
 	failure?: AiError;
-	reply: ReplyHold;
+	/** Absent: nothing of its reply is held. */
+	reply?: ReplyHold;
 }
 
 interface ExchangeServices {
@@ -148,14 +149,14 @@ export class Exchange implements ExchangeFacts {
 	/** A call of an engine starts. */
 	attempt(target: PlannedTarget): Attempt {
 		const startedAt = this.#services.now();
-		const attempt = { number: this.attempts.length + 1, target, startedAt, reply: new ReplyHold(this) };
+		const attempt: Attempt = { number: this.attempts.length + 1, target, startedAt };
 		this.attempts.push(attempt);
 		return attempt;
 	}
 
 	/** The call failed, before or during its answer. What was read of it is dropped. */
 	attemptFailed(attempt: Attempt, failure: AiError): void {
-		attempt.reply.release();
+		attempt.reply?.release();
 		attempt.failure = failure;
 		failure.place = this.#placeOf(attempt);
 		attempt.failedAt = this.#services.now();
@@ -274,9 +275,11 @@ export class Exchange implements ExchangeFacts {
 					...(firstTokenAt !== undefined && { firstTokenMs: firstTokenAt - this.startedAt }),
 				},
 			};
-		const unreported = failure && !this.#reported.includes(failure) && { failure };
-		for (const observer of this.#observers)
-			observer.ended?.(this, { ...(settled && { settled }), ...unreported });
+		const unreported = failure && !this.#reported.includes(failure) ? failure : undefined;
+		for (const observer of this.#observers) {
+			if (settled) observer.settled?.(this, settled);
+			if (unreported) observer.failed?.(this, unreported);
+		}
 		// Lets the runtime end the request's context.
 		this.#ended.resolve();
 	}

@@ -8,6 +8,12 @@ interface HoldingRequest {
 	readonly ended: Promise<void>;
 }
 
+/** Before the reply of a call grows. Throws 3040 (429) if the process may hold no more. */
+export function growReply(attempt: { reply?: ReplyHold }, request: HoldingRequest, bytes: number): void {
+	attempt.reply ??= new ReplyHold(request);
+	attempt.reply.grow(bytes);
+}
+
 /** The bytes of one engine's reply that is read whole. They count as buffered until its call fails or the request ends. */
 export class ReplyHold {
 	readonly #request: HoldingRequest;

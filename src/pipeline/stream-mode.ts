@@ -12,7 +12,7 @@
  * cheaper.
  */
 
-import { streamChange } from "../backends/openai/stream-changes.ts";
+import { streamChange } from "../backends/openai/choose-api.ts";
 import { hasSecrets } from "../backends/transport/upstream-failure.ts";
 import type { Measured } from "../counting/quantities.ts";
 import type { PassThrough } from "../dialects/dialect.ts";

@@ -1,6 +1,6 @@
 /**
- * Observers of exchanges: the ledger, the log and Analytics Engine. Each receives every failed call of an engine and the end
- * of every exchange; nothing else reports them.
+ * Observers of exchanges: the ledger, the log and Analytics Engine. They receive every failed call of an engine, and the settlement and
+ * the failure of every exchange; nothing else reports them.
  */
 import type { Admission, Ledgers, Settlement } from "../accounts/admission.ts";
 import type { AiError } from "../core/errors.ts";
@@ -13,46 +13,42 @@ export interface ExchangeFacts {
 	readonly account: string;
 }
 
-export interface ExchangeEnd {
-	/** Absent if the account did not admit the request. */
-	settled?: {
-		admission: Admission;
-		settlement: Settlement;
-		/** Input tokens that were written to a cache. Absent: none, or the engine does not count them. */
-		cacheWriteTokens?: number;
-	};
-	/** The failure of the request or of its stream, unless {@link ExchangeObserver.attemptFailed} has reported it. */
-	failure?: AiError;
+export interface SettledExchange {
+	admission: Admission;
+	settlement: Settlement;
+	/** Input tokens that were written to a cache. Absent: none, or the engine does not count them. */
+	cacheWriteTokens?: number;
 }
 
+/** No method may throw. */
 export interface ExchangeObserver {
 	/** A call of an engine failed, before or during its answer. */
 	attemptFailed?(exchange: ExchangeFacts, failure: AiError): void;
-	/** Called once for each exchange. Must not throw. */
-	ended?(exchange: ExchangeFacts, end: ExchangeEnd): void;
+	/** The exchange has ended. Called once for each that the account has admitted. */
+	settled?(exchange: ExchangeFacts, settled: SettledExchange): void;
+	/** The exchange has ended with a failure of the request or of its stream, which {@link attemptFailed} has not reported. */
+	failed?(exchange: ExchangeFacts, failure: AiError): void;
 }
 
 /** Settles the reservation of every admitted request. */
 export const ledgerObserver = (ledgers: Ledgers): ExchangeObserver => ({
-	ended({ account }, { settled }) {
-		if (settled) ledgers.of(account).settle(settled.settlement);
+	settled({ account }, { settlement }) {
+		ledgers.of(account).settle(settlement);
 	},
 });
 
 export const analyticsObserver = (
 	dataset: Pick<AnalyticsEngineDataset, "writeDataPoint">,
 ): ExchangeObserver => ({
-	ended({ account }, { settled }) {
-		if (settled) dataset.writeDataPoint(dataPoint(settled.settlement, settled.admission, account));
+	settled({ account }, { settlement, admission }) {
+		dataset.writeDataPoint(dataPoint(settlement, admission, account));
 	},
 });
 
-export const logObserver = (log: FailureLog): ExchangeObserver => ({
-	attemptFailed: ({ id }, failure) => log(failure, id),
-	ended({ id }, { failure }) {
-		if (failure) log(failure, id);
-	},
-});
+export function logObserver(log: FailureLog): ExchangeObserver {
+	const failed = ({ id }: ExchangeFacts, failure: AiError): void => log(failure, id);
+	return { attemptFailed: failed, failed };
+}
 
 type FailureLog = (error: AiError, requestId: string) => void;
 

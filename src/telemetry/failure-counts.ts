@@ -1,4 +1,4 @@
-/** Counts the failures that callers of this process have received: what was refused or failed, and why. */
+/** The failures that callers of this process have received: what was refused or failed, and why. Counts and logs them. */
 import type { AiError, FailureKey } from "../core/errors.ts";
 import { counter, type Metric } from "../core/metric.ts";
 import { CounterSeries } from "../core/series.ts";
@@ -41,6 +41,16 @@ export function failureClass({ key, status }: Pick<AiError, "key" | "status">): 
 	if (status === 429 || status === 402) return "limit";
 	return status >= SERVER_ERROR ? "server" : "request";
 }
+
+type FailureLog = (error: AiError, requestId: string) => void;
+
+/** The log of the surfaces. A failure of an exchange is not logged again: its observers have logged it. */
+export const surfaceLog =
+	(log: FailureLog, counts?: FailureCounts): FailureLog =>
+	(error, requestId) => {
+		counts?.add(error);
+		if (!error.exchange) log(error, requestId);
+	};
 
 export class FailureCounts {
 	/** A failure may pass several places that report it. */

@@ -1,7 +1,7 @@
 /** Histograms of this process: how long complete answers take, by model and backend. */
 import { histogram, type Metric } from "../core/metric.ts";
 import { DURATION_BOUNDS, HistogramSeries } from "../core/series.ts";
-import type { ExchangeEnd, ExchangeFacts, ExchangeObserver } from "./exchange-observer.ts";
+import type { ExchangeFacts, ExchangeObserver, SettledExchange } from "./exchange-observer.ts";
 
 /** Each has a line for each bucket. */
 const MAX_LABEL_SETS = 200;
@@ -13,9 +13,8 @@ export class RequestTimes implements ExchangeObserver {
 	readonly #durations = times();
 	readonly #firstTokens = times();
 
-	ended(_: ExchangeFacts, { settled }: ExchangeEnd): void {
-		if (settled?.settlement.outcome !== "ok") return;
-		const { admission, settlement } = settled;
+	settled(_: ExchangeFacts, { admission, settlement }: SettledExchange): void {
+		if (settlement.outcome !== "ok") return;
 		const { backend, firstTokenMs, latencyMs } = settlement;
 		const labels = [admission.model, admission.task, backend];
 		this.#durations.add(labels, latencyMs / 1000);

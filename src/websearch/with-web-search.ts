@@ -5,6 +5,7 @@ import type { InferenceRequest, Reply } from "../pipeline/request.ts";
 import { run } from "../pipeline/run.ts";
 import { chatTool } from "./hosted/chat-tool.ts";
 import { geminiTool } from "./hosted/gemini-tool.ts";
+import type { HostedFormat } from "./hosted/hosted-request.ts";
 import { messagesTool } from "./hosted/messages-tool.ts";
 import { responsesTool } from "./hosted/responses-tool.ts";
 import type { SearchServices } from "./services.ts";
@@ -14,11 +15,14 @@ const FORMATS = { chat: chatTool, gemini: geminiTool, messages: messagesTool, re
 
 export type SearchFormat = keyof typeof FORMATS;
 
+const concerns = (format: HostedFormat, fields: Record<string, unknown>): boolean =>
+	(format.field === undefined || fields[format.field] !== undefined) && format.concerns(fields);
+
 export const withWebSearch = (name: SearchFormat) => {
 	const format = FORMATS[name];
 	return (request: InferenceRequest, services: SearchServices): Promise<Reply> => {
 		const { fields } = request.inputs;
-		if (!isRecord(fields) || !format.concerns(fields)) return run(request, services);
+		if (!isRecord(fields) || !concerns(format, fields)) return run(request, services);
 		return import("./hosted/run-with-search.ts").then(({ runHosted }) =>
 			runHosted(request, format, services),
 		);
@@ -39,7 +43,7 @@ export async function withSearchTexts(
 ): Promise<CountedChat> {
 	const { fields, dialect } = chat;
 	const format = FORMATS[name];
-	if (!isRecord(fields) || !format.concerns(fields)) return chat;
+	if (!isRecord(fields) || !concerns(format, fields)) return chat;
 	const { restoring, SearchSeals } = await import("./hosted/search-seals.ts");
 	const hosted = services.webSearch?.fallback && format.read(fields);
 	return {

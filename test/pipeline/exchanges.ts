@@ -59,10 +59,8 @@ export function observedExchange({
 			observers: [
 				{
 					attemptFailed: (_, failure) => log(failure),
-					ended(_, end) {
-						if (end.settled) settled.push(end.settled.settlement);
-						if (end.failure) log(end.failure);
-					},
+					settled: (_, { settlement }) => void settled.push(settlement),
+					failed: (_, failure) => log(failure),
 				},
 			],
 		},

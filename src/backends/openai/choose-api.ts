@@ -6,8 +6,9 @@
 import { isRecord } from "../../core/json.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
+import type { Target } from "../backend.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { isOpenAiService } from "./hosts.ts";
+import { hostedService, isOpenAiService } from "./hosts.ts";
 import { modelAt } from "./model-fields.ts";
 import { effortOf, type OpenAiApi, type OpenAiModel } from "./model-table.ts";
 
@@ -33,6 +34,18 @@ export function apiOf(input: ChatInput, call: ApiCall): OpenAiApi {
 	// Only Responses reads its reasoning of earlier turns.
 	const hasReasoning = input.messages.some(({ thinking_blocks }) => thinking_blocks?.length);
 	return row && row.efforts.length > 0 && hasReasoning ? "responses" : "chat";
+}
+
+/** Why a stream cannot reach its caller as the target sends it. `undefined`: it can. */
+export function streamChange(
+	input: ChatInput,
+	{ target, model }: { target: Target; model: Model },
+): string | undefined {
+	if (input.prompt !== undefined) return undefined;
+	if (hostedService(target)?.signed) return "the host's signatures are sealed";
+	if (apiOf(input, { target, model }) === "responses")
+		return "the backend is called by OpenAI's Responses API";
+	return undefined;
 }
 
 /** The only API of the catalogue's model. */

@@ -49,7 +49,8 @@ export function chatReply(taskAnswer: TaskAnswer, context: WriteContext): ChatRe
 	if (taskAnswer.task !== "text-generation" || call.task !== "text-generation")
 		throw new TypeError(`A chat writer received an answer to ${taskAnswer.task}`);
 	const { input } = call;
-	const answer = repairForcedCall(taskAnswer.answer, input, context);
+	const { answer: sent } = taskAnswer;
+	const answer = input.tool_choice === undefined ? sent : repairForcedCall(sent, input, context);
 	if (answer.kind === "stream")
 		return { kind: "stream", input, events: answer.events, ...(answer.ended && { hasErrorFrame: true }) };
 	return input.stream

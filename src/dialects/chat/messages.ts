@@ -95,7 +95,11 @@ export interface MessageRules extends ImageRules {
 
 /** Throws 5006 for missing content and disallowed image URLs, 8001 for roles and parts that no engine supports. */
 export function readMessages(sent: readonly SentMessage[], rules: MessageRules): ChatMessage[] {
-	const toolCalls = toolCallReader();
+	let reader: ToolCallReader | undefined;
+	const toolCalls = (): ToolCallReader => {
+		reader ??= toolCallReader();
+		return reader;
+	};
 	return sent.map((message, index) => {
 		const at = `messages[${index}]`;
 		const role = message.role ?? "user";
@@ -108,7 +112,7 @@ export function readMessages(sent: readonly SentMessage[], rules: MessageRules):
 				return {
 					role: "tool",
 					content: content ?? "",
-					tool_call_id: toolCalls.idOfResult({ id: message.tool_call_id, name: message.name }),
+					tool_call_id: toolCalls().idOfResult({ id: message.tool_call_id, name: message.name }),
 				};
 			case "system":
 			case "developer":
@@ -128,7 +132,7 @@ const isResult = (message: SentMessage | undefined): boolean =>
 function readAssistant(
 	message: SentMessage,
 	content: ChatMessage["content"],
-	{ toolCalls, beforeResult, at }: { toolCalls: ToolCallReader; beforeResult: boolean; at: string },
+	{ toolCalls, beforeResult, at }: { toolCalls: () => ToolCallReader; beforeResult: boolean; at: string },
 ): ChatMessage {
 	const { tool_calls, function_call, name, refusal, extra_content, phase, reasoning_details } = message;
 	const thinking_blocks = thinkingBlocks(message);
@@ -147,11 +151,11 @@ function readAssistant(
 		return {
 			role: "assistant",
 			content: content || null,
-			tool_calls: toolCalls.read(calls, `${at}.tool_calls`),
+			tool_calls: toolCalls().read(calls, `${at}.tool_calls`),
 			...common,
 		};
 	// Only directly before a result. Elsewhere, JSON that looks like a call is an answer.
-	const callsInText = beforeResult && typeof content === "string" ? toolCalls.readText(content) : undefined;
+	const callsInText = beforeResult && typeof content === "string" ? toolCalls().readText(content) : undefined;
 	if (callsInText) return { role: "assistant", content: null, tool_calls: callsInText, ...common };
 	return { role: "assistant", content: content ?? refusal ?? "", ...common };
 }

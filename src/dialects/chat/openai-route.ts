@@ -78,7 +78,7 @@ export const openaiChat: Dialect = {
 			const guided = guided_json && { type: "json_schema" as const, json_schema: guided_json };
 			const response_format = inputs.response_format ?? guided;
 			const messages = readMessages(inputs.messages, rules);
-			const chat = readOpenAi({ ...functionsToTools(inputs), response_format }, messages);
+			const chat = readOpenAi({ ...withTools(inputs), response_format }, messages);
 			const { prompt_cache_options, prompt_cache_retention } = inputs;
 			const routeFields = present({
 				verbosity,
@@ -88,7 +88,7 @@ export const openaiChat: Dialect = {
 				safety_identifier,
 			});
 			if (Object.keys(routeFields).length > 0) chat.passthrough = { ...chat.passthrough, ...routeFields };
-			return chatCall(Object.assign(chat, breakpointOf(inputs)));
+			return chatCall(inputs.cache_control ? Object.assign(chat, breakpointOf(inputs)) : chat);
 		},
 	},
 	writer: {
@@ -99,9 +99,10 @@ export const openaiChat: Dialect = {
 		},
 		canPassThrough({ call, inputs }, model) {
 			if (call.task !== "text-generation" || !call.input.stream) return { why: "the answer is not a stream" };
-			if (hasFunctions(inputs)) return { why: "calls of `functions` have the older format" };
-			if (customNames(inputs).size > 0) return { why: "calls of custom tools are rewritten" };
-			if (mayRepairForcedCall(call.input, model))
+			const { functions, tools } = isRecord(inputs) ? inputs : {};
+			if (functions && hasFunctions(inputs)) return { why: "calls of `functions` have the older format" };
+			if (tools && customNames(inputs).size > 0) return { why: "calls of custom tools are rewritten" };
+			if (call.input.tool_choice !== undefined && mayRepairForcedCall(call.input, model))
 				return { why: "the text of the answer may have to become the forced tool call" };
 			const offersTools = (call.input.tools?.length ?? 0) > 0;
 			return {
@@ -125,7 +126,7 @@ export const openAiReader: Reader = {
 			"prompt" in inputs
 				? [{ role: "user", content: inputs.prompt }]
 				: readMessages(inputs.messages, { contentOptional: false, embeddedImages: false });
-		return chatCall(readOpenAi(functionsToTools(inputs), messages));
+		return chatCall(readOpenAi(withTools(inputs), messages));
 	},
 };
 
@@ -136,11 +137,16 @@ type OpenAiInputs = z.output<z.ZodObject<ReturnType<typeof openAiFields>>> & {
 		| undefined;
 };
 
+/** The legacy form has fields of its own. */
+const withTools = <Inputs extends OpenAiInputs>(inputs: Inputs): Inputs =>
+	inputs.functions ? functionsToTools(inputs) : inputs;
+
 function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
 	const { stop, response_format, reasoning_effort, parallel_tool_calls } = inputs;
 	// OpenAI and vLLM refuse it as well: without `logprobs` the answer has no field for them.
 	if (inputs.top_logprobs && !inputs.logprobs) throw invalidInput("top_logprobs: logprobs must be true");
-	const offered = chooseTools(readOpenAiTools(inputs.tools), inputs.tool_choice);
+	const hasTools = inputs.tools?.length || (inputs.tool_choice ?? undefined) !== undefined;
+	const offered = hasTools ? chooseTools(readOpenAiTools(inputs.tools), inputs.tool_choice) : {};
 	const passthrough = passthroughOf(inputs);
 	return {
 		messages,
@@ -150,7 +156,7 @@ function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
 			max_tokens: inputs.max_completion_tokens ?? inputs.max_tokens,
 			...pick(inputs, "temperature", "top_p", "top_k", "seed", "n", "logprobs", "top_logprobs", "logit_bias"),
 			...pick(inputs, "frequency_penalty", "presence_penalty", "repetition_penalty"),
-			stop: stopsOf(stop),
+			stop: stop ? stopsOf(stop) : undefined,
 			// OpenAI's service refuses it without tools.
 			parallel_tool_calls: offered.tools && parallel_tool_calls,
 			response_format: response_format && readResponseFormat(response_format),

@@ -5,7 +5,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
-import { parseJson, parseRecord } from "../../core/json.ts";
+import { isRecord, parseJson, parseRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import type { Model } from "../../models/model.ts";
@@ -62,10 +62,13 @@ export const openAiWriter: NativeWriter = {
 	},
 };
 
+const NO_NAMES: ReadonlySet<string> = new Set();
+
 /** If the caller sent `functions`, a call is written in the legacy form, and a call of a custom tool in its own. */
 export function writeOpenAi(reply: ChatReply, context: WriteContext, ending: UsageEnding): Rendered {
-	const isLegacy = hasFunctions(context.inputs);
-	const custom = customNames(context.inputs);
+	const { functions, tools } = isRecord(context.inputs) ? context.inputs : {};
+	const isLegacy = Boolean(functions) && hasFunctions(context.inputs);
+	const custom = tools ? customNames(context.inputs) : NO_NAMES;
 	if (reply.kind === "stream") {
 		const events = reply.hasErrorFrame ? reply.events : openAiEvents(reply.events, context, ending);
 		if (isLegacy) return { kind: "events", events: legacyFunctionEvents(events) };

@@ -12,12 +12,6 @@ export function inBoundGateway(caller: Caller, gateway: string): Caller {
 	return { ...caller, credential };
 }
 
-/** The caller of a request without a gateway that the surface can run in one. */
-export const withoutGateway = (caller: Caller): Caller => ({
-	...caller,
-	credential: { ...caller.credential, gateway: null },
-});
-
 /**
  * Throws if the caller's token binds another gateway. For routes of a gateway that run no model. The operator may read every gateway.
  */

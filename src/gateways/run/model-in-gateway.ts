@@ -21,7 +21,6 @@ import { type GatewayOptions, mergedOptions, optionsInHeaders } from "../options
 import { type GatewayStep, type StepBody, type StepPlan, WORKERS_AI } from "../request.ts";
 import type { GatewayServices } from "../services.ts";
 import { DEFAULT_GATEWAY } from "../settings.ts";
-import { withoutGateway } from "./bound-caller.ts";
 import { dynamicPlan } from "./dynamic-plan.ts";
 import { isPoolName, poolPlan } from "./pool-plan.ts";
 import { compatModel, dynamicRouteName, isProviderModel, slugOf } from "./provider-names.ts";
@@ -55,8 +54,17 @@ export const gatewayInHeaders = (headers: Headers, model: string): ModelGateway 
  * The gateway of a model whose request names none. An operator may name a model like `author/model`, too: such a model runs without a
  * gateway.
  */
-export const defaultGateway = (model: string): string | undefined =>
-	isProviderModel(model) || choosesModel(model) ? DEFAULT_GATEWAY : undefined;
+export function defaultGateway(model: string): string | undefined {
+	// A model of Workers AI.
+	if (model.startsWith("@")) return undefined;
+	return isProviderModel(model) || choosesModel(model) ? DEFAULT_GATEWAY : undefined;
+}
+
+/** The caller of a request without a gateway that the surface can run in one. */
+export const withoutGateway = (caller: Caller): Caller => ({
+	...caller,
+	credential: { ...caller.credential, gateway: null },
+});
 
 /** Whether the name is that of a dynamic route, an alias or `cloudflare/auto`, for which a gateway chooses the model. */
 export const choosesModel = (model: string): boolean =>

@@ -20,8 +20,8 @@ export function usageObserver(
 		used(usd) {
 			exchange.reportUsage({}, { inputTokens: 0, cachedTokens: 0, outputTokens: 0, cost: usd });
 		},
-		ended(run, { settled }) {
-			if (!settled || settled.settlement.outcome === "failed") return;
+		settled(run, settled) {
+			if (settled.settlement.outcome === "failed") return;
 			const { inputTokens, cachedTokens, outputTokens, microNeurons, outcome, estimated } =
 				settled.settlement;
 			const { cacheWriteTokens } = settled;

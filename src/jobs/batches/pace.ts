@@ -87,8 +87,7 @@ export class Pace {
 	/** Watches live requests. */
 	get observer(): ExchangeObserver {
 		return {
-			ended: ({ id }, { settled }) => {
-				const { backend = "", firstTokenMs, outcome } = settled?.settlement ?? {};
+			settled: ({ id }, { settlement: { backend, firstTokenMs, outcome } }) => {
 				if (this.#lines.has(id) || firstTokenMs === undefined || outcome !== "ok") return;
 				this.#add(backend, firstTokenMs);
 			},

@@ -2,7 +2,6 @@
  * State of one dispatch: the targets that are left, the calls so far, their failures, and the remaining time. The two
  * attempts of a hedge, and the failover of a stream, share it, so that no two of them call the same target at once.
  */
-import { requestAdapters } from "../../backends/adapters.ts";
 import type { CallContext, CallReport } from "../../backends/backend.ts";
 import { type Backends, backendsOf, tasksOf } from "../../backends/index.ts";
 import { AccountSeals, type Seals } from "../../backends/seals.ts";
@@ -17,6 +16,7 @@ import { type Answer, cancelAnswer, type TaskCall, type TaskInput, type TaskName
 import { discardedUsage, splitChoices, unsupportedBy } from "../../tasks/traits.ts";
 import type { Exchange } from "../exchange.ts";
 import { isPooled, type Plan, type PlannedTarget } from "../plan.ts";
+import { growReply } from "../reply-hold.ts";
 import type { RequestOptions, Served } from "../request.ts";
 import type { DispatchServices } from "../services.ts";
 import { type FailedTarget, summarizeAttempts } from "./attempt-summary.ts";
@@ -177,6 +177,7 @@ export class DispatchState {
 	async attempt(target: PlannedTarget, call: TaskCall, signal: AbortSignal): Promise<StartedAnswer> {
 		signal.throwIfAborted();
 		const { context, leftMs, services } = this;
+		const { findAdapter } = services;
 		if (leftMs <= 0)
 			throw this.summarize(
 				new AiError("modelTimeout", `No engine answered within ${this.#totalMs} ms`, {
@@ -192,23 +193,23 @@ export class DispatchState {
 		const problem = unsupportedBy(call, target.kind);
 		if (problem) throw this.#unsupported(target, problem);
 		const outcome = services.health.start(target);
+		const { account, ended } = context.exchange;
 		const attempt = context.exchange.attempt(target);
 		const { flight, prefill: started } = this.#targets.start(target) ?? {};
 		const prefill = started && new PrefillCall(started, services.health.start(started.target), services.now);
 		// Whatever happens to the answer, the replicas are free when the request has ended.
 		if (flight)
-			void context.exchange.ended.then(() => {
+			void ended.then(() => {
 				flight.end(services.now());
 				prefill?.cancel();
 			});
 		this.served.attempts = attempt.number;
 		try {
 			const report: CallReport = { dropped: [] };
-			const holdReply = (bytes: number): void => attempt.reply.grow(bytes);
-			const common = { signal, report, holdReply, seals: () => this.#sealsOf(target, report) };
+			const holdReply = (bytes: number): void => growReply(attempt, context.exchange, bytes);
 			const answer = await handler(call.input, {
-				...common,
-				...requestAdapters(context.exchange, services.findAdapter),
+				...{ signal, report, holdReply, seals: () => this.#sealsOf(target, report) },
+				...(findAdapter && { adapters: { find: (name) => findAdapter(account, name), ended } }),
 				...pick(context, "model", "streamEnd", "coalesceMs"),
 				...(prefill && { prefill }),
 			});

@@ -17,7 +17,6 @@ import { mergedOptions, optionsInBinding, optionsInHeaders } from "../../gateway
 import type { Step } from "../../gateways/run/step.ts";
 import { parseFields, readStored } from "../../http/account-request.ts";
 import { boundDepth } from "../../http/body.ts";
-import { holdValue } from "../../http/body-hold.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { inOwnContext } from "../../http/own-context.ts";
 import { BY_MODEL, pathParameter } from "../../http/route.ts";
@@ -158,7 +157,7 @@ export class AiGateway extends RpcTarget {
 		const hold = new BufferHold(this.#context.caller.account).releaseOn(signal);
 		const read = (): Step[] => {
 			boundDepth(data, jsonDepth);
-			holdValue(hold, data);
+			hold.growBy(data);
 			return readSteps(data);
 		};
 		try {

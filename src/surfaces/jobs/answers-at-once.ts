@@ -5,6 +5,7 @@
 import { RESULT_FORMATS } from "../../jobs/batches/result-lines.ts";
 import { boundedText } from "../../outbound/bounded-text.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
+import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
 import { lineRunner } from "./batch-work.ts";
 import type { BatchCall } from "./manage-batch.ts";
 import { NATIVE_ENDPOINT } from "./native-endpoint.ts";
@@ -47,13 +48,10 @@ async function* answers(
 ): AsyncGenerator<string> {
 	const run = lineRunner(services);
 	const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
-	const counting = {
-		ended(
-			_: unknown,
-			{ settled }: { settled?: { settlement: { inputTokens: number; outputTokens: number } } },
-		) {
-			usage.prompt_tokens += settled?.settlement.inputTokens ?? 0;
-			usage.completion_tokens += settled?.settlement.outputTokens ?? 0;
+	const counting: ExchangeObserver = {
+		settled(_, { settlement }) {
+			usage.prompt_tokens += settlement.inputTokens;
+			usage.completion_tokens += settlement.outputTokens;
 			usage.total_tokens = usage.prompt_tokens + usage.completion_tokens;
 		},
 	};

@@ -2,7 +2,6 @@
 import { AiError } from "../../core/errors.ts";
 import type { BufferHold } from "../../core/process-counts.ts";
 import { boundDepth, readStream } from "../../http/body.ts";
-import { holdValue } from "../../http/body-hold.ts";
 import type { Limits } from "../../pipeline/limits.ts";
 import type { Inputs } from "../../pipeline/request.ts";
 
@@ -13,7 +12,7 @@ export async function readInputs(
 ): Promise<Inputs> {
 	const result = await extractBody(inputs, { hold, limit: limits.uploadBytes });
 	boundDepth(result.fields, limits.jsonDepth);
-	holdValue(hold, result.fields);
+	hold.growBy(result.fields);
 	return result;
 }
 

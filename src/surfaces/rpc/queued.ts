@@ -1,5 +1,4 @@
 /** A `run` over RPC that belongs to the asynchronous queue. */
-import { isRecord } from "../../core/json.ts";
 import { GATEWAY_ID, gatewayOfOptions } from "../../gateways/run/model-in-gateway.ts";
 import { boundDepth } from "../../http/body.ts";
 import { REQUEST_ID } from "../../http/envelope.ts";
@@ -7,7 +6,8 @@ import type { AppCall } from "../route.ts";
 
 interface RpcRun {
 	model: string;
-	inputs: unknown;
+	/** With `requests` or `request_id`. */
+	inputs: Record<string, unknown>;
 	options: { queueRequest?: boolean };
 }
 
@@ -16,7 +16,6 @@ export async function queuedRun(
 	call: Pick<AppCall, "id" | "caller" | "services">,
 	{ model, inputs, options }: RpcRun,
 ): Promise<Response | undefined> {
-	if (!isRecord(inputs) || !("requests" in inputs || "request_id" in inputs)) return undefined;
 	const { answerQueued, hasRequests, NO_FRAME } = await import("../jobs/queued-run.ts");
 	const gateway = gatewayOfOptions(options);
 	const headers = new Headers(gateway === undefined ? {} : { [GATEWAY_ID]: gateway });

@@ -1,17 +1,23 @@
 /** `run` over RPC: the value, stream or response of a model. The work has a context of its own, which knows when the caller leaves. */
 import { GatewayRequired } from "../../accounts/bound-gateway.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json.ts";
 import { BufferHold } from "../../core/process-counts.ts";
 import { loadDialect } from "../../dialects/index.ts";
 import { invalidInput } from "../../dialects/invalid-input.ts";
 import { optionsOfRun } from "../../gateways/options.ts";
-import { withoutGateway } from "../../gateways/run/bound-caller.ts";
-import { defaultGateway, gatewayOfOptions, type RunModel } from "../../gateways/run/model-in-gateway.ts";
+import {
+	defaultGateway,
+	gatewayOfOptions,
+	type RunModel,
+	withoutGateway,
+} from "../../gateways/run/model-in-gateway.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { inOwnContext } from "../../http/own-context.ts";
 import { checkTags, headersIn, inferenceRequest, refuseQueue } from "../../http/request-options.ts";
 import type { Caller, InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
+import { run } from "../../pipeline/run.ts";
 import { wireFailure } from "../binding/run-failure.ts";
 import { headersOf } from "../gateway/step.ts";
 import { endpointRun, inEndpointFormat } from "../openai/run-endpoint.ts";
@@ -56,14 +62,14 @@ export async function runOverRpc(sent: SentRun, services: AppServices): Promise<
 		const caller = sent.caller();
 		const hold = new BufferHold(caller.account);
 		const read = (): Promise<Inputs> => readInputs(inputs, { hold, limits: services.limits });
-		const run = { ...sent, id, caller, hold, read };
+		const held = { ...sent, id, caller, hold, read };
 		// The caller's signal and streams belong to the context of the call.
-		if (options.signal) return await answerHeld(run, options.signal, services);
-		if (!hasStream(inputs)) return await inOwnContext((left) => answerHeld(run, left, services));
+		if (options.signal) return await answerHeld(held, options.signal, services);
+		if (!hasStream(inputs)) return await inOwnContext((left) => answerHeld(held, left, services));
 		refuseUnavailable(options);
 		const contents = read();
 		contents.catch(() => {});
-		return await inOwnContext((left) => answerHeld({ ...run, read: () => contents }, left, services));
+		return await inOwnContext((left) => answerHeld({ ...held, read: () => contents }, left, services));
 	} catch (thrown) {
 		// The work has logged its failures.
 		if (!(thrown instanceof AiError)) throw thrown;
@@ -84,14 +90,14 @@ function failed(
 	throw toRpcError(error);
 }
 
-async function answerHeld(run: HeldRun, signal: AbortSignal, services: AppServices): Promise<unknown> {
-	const { hold, options } = run;
+async function answerHeld(held: HeldRun, signal: AbortSignal, services: AppServices): Promise<unknown> {
+	const { hold, options } = held;
 	hold.releaseOn(signal);
 	let answer: Response | { value: unknown };
 	try {
-		answer = await answerOf(run, signal, services);
+		answer = await answerOf(held, signal, services);
 	} catch (thrown) {
-		return failed(thrown, run, services);
+		return failed(thrown, held, services);
 	} finally {
 		hold.release();
 	}
@@ -105,14 +111,18 @@ async function answerOf(
 	signal: AbortSignal,
 	services: AppServices,
 ): Promise<Response | { value: unknown }> {
-	const queued = await queuedRun({ id, caller, services }, { model, inputs, options });
-	if (queued) return queued;
+	if (isRecord(inputs) && ("requests" in inputs || "request_id" in inputs)) {
+		const queued = await queuedRun({ id, caller, services }, { model, inputs, options });
+		if (queued) return queued;
+	}
+	const hasEndpoint = options.openaiEndpoint !== undefined && options.openaiEndpoint !== null;
 	const read = async (): Promise<InferenceRequest> => {
 		refuseUnavailable(options);
 		checkTags(options);
+		const request = { model, dialect: loadDialect, inputs: await readSent() };
 		return inferenceRequest({
 			...{ id, caller, signal, options },
-			...inEndpointFormat({ model, dialect: loadDialect, inputs: await readSent() }, options),
+			...(hasEndpoint ? inEndpointFormat(request, options) : request),
 			headers: headersIn(options.extraHeaders),
 		});
 	};
@@ -121,7 +131,7 @@ async function answerOf(
 	let request: InferenceRequest | undefined;
 	if (named === undefined && otherwise === undefined) {
 		request = await read();
-		const reply = await runOutside(endpointRun(model, options), request, services);
+		const reply = await runOutside(hasEndpoint ? endpointRun(model, options) : run, request, services);
 		if (!(reply instanceof GatewayRequired))
 			return options.returnRawResponse ? replyResponse(reply, id, WRAPS.bare) : { value: unwrapped(reply) };
 		otherwise = reply.gateway.id;
@@ -136,12 +146,12 @@ async function answerOf(
 
 /** Runs a request that names no gateway. Returns the refusal if its account binds one. */
 async function runOutside(
-	run: RunModel,
+	runModel: RunModel,
 	request: InferenceRequest,
 	services: AppServices,
 ): Promise<Reply | GatewayRequired> {
 	try {
-		return await run({ ...request, caller: withoutGateway(request.caller) }, services);
+		return await runModel({ ...request, caller: withoutGateway(request.caller) }, services);
 	} catch (thrown) {
 		if (thrown instanceof GatewayRequired) return thrown;
 		throw thrown;

@@ -16,6 +16,7 @@ const Options = lazy(() =>
 
 export const chatTool: HostedFormat = {
 	toolName: "web_search_options",
+	field: "web_search_options",
 	removesTool: true,
 	isAtUpstream: openAiSearches,
 	concerns: ({ web_search_options }) => isRecord(web_search_options),

@@ -41,6 +41,8 @@ export interface HostedFormat {
 	removesTool?: true;
 	/** Whether `fields` have the tool or results of earlier searches. It is called for every request, so it must be cheap. */
 	concerns(fields: Record<string, unknown>): boolean;
+	/** A request without this field has no hosted tool. Absent: {@link concerns} looks at several. */
+	field?: string;
 	/**
 	 * The request for a model that has no search tool. `undefined`: it requests no search, and the returned fields of
 	 * {@link withoutTool} are sent.

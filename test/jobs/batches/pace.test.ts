@@ -12,7 +12,7 @@ function started() {
 	const free = (): number => pace.free(MODEL, SETTINGS);
 	const live = (firstTokenMs: number): void => {
 		const settlement = { backend: "engine", firstTokenMs, outcome: "ok" };
-		pace.observer.ended?.({ id: "live" } as never, { settled: { settlement } } as never);
+		pace.observer.settled?.({ id: "live" } as never, { settlement } as never);
 	};
 	const pass = (milliseconds: number): void => {
 		now += milliseconds;

@@ -1,7 +1,7 @@
 /** A gateway in front of a cluster of prefill and decode engines, with everything that it settles. */
 import { createApp } from "../../../src/app.ts";
 import { IsolateHealth } from "../../../src/fleet/health.ts";
-import type { ExchangeEnd } from "../../../src/telemetry/exchange-observer.ts";
+import type { ExchangeObserver, SettledExchange } from "../../../src/telemetry/exchange-observer.ts";
 import { BASE, OPEN_ACCESS, testServices } from "../../gateway.ts";
 import { Cluster, type ClusterOptions } from "./cluster.ts";
 
@@ -55,9 +55,9 @@ export function gatewayOf({
 	// The circuits of other tests are not shared with this one.
 	const health = new IsolateHealth({ now, waitUntil: () => {} });
 	const services = { ...persistent, now, health, ...(wait && { wait }) };
-	const settled: NonNullable<ExchangeEnd["settled"]>["settlement"][] = [];
-	const ended = (_: unknown, end: ExchangeEnd) => void (end.settled && settled.push(end.settled.settlement));
-	const app = createApp({ ...services, observers: [...services.observers, { ended }] }, OPEN_ACCESS);
+	const settled: SettledExchange["settlement"][] = [];
+	const observer: ExchangeObserver = { settled: (_, { settlement }) => void settled.push(settlement) };
+	const app = createApp({ ...services, observers: [...services.observers, observer] }, OPEN_ACCESS);
 	const post = (path: string, body: object, init: RequestInit = {}) =>
 		app.request(`${BASE}${path}`, {
 			method: "POST",

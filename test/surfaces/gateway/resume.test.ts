@@ -24,7 +24,7 @@ function gateway(headers: object = RESUMABLE) {
 	const background: Promise<unknown>[] = [];
 	const outcomes: (string | undefined)[] = [];
 	const observer: ExchangeObserver = {
-		ended: (_, { settled }) => void outcomes.push(settled?.settlement.outcome),
+		settled: (_, { settlement }) => void outcomes.push(settlement.outcome),
 	};
 	const app = wireOf({
 		...services,
