@@ -20,14 +20,17 @@ const FIELDS: Readonly<Record<DefaultedField, readonly string[]>> = {
 export function markDefaults(call: TaskCall, sent: unknown, inputs: unknown, { defaults }: Model): void {
 	if (call.task !== "text-generation" || !isRecord(sent) || !isRecord(inputs)) return;
 	const { input } = call;
-	const names = (Object.keys(defaults) as DefaultedField[]).filter((name) => {
-		if (!Object.hasOwn(FIELDS, name) || input[name] !== defaults[name]) return false;
-		const isFilled = (field: string) =>
-			inputs[field] !== undefined && (sent[field] ?? undefined) === undefined;
-		return (
-			FIELDS[name].every((field) => (sent[field] ?? undefined) === undefined) && FIELDS[name].some(isFilled)
-		);
-	});
+	const names: DefaultedField[] = [];
+	for (const name of Object.keys(defaults) as DefaultedField[]) {
+		if (!Object.hasOwn(FIELDS, name) || input[name] !== defaults[name]) continue;
+		let isSent = false;
+		let isFilled = false;
+		for (const field of FIELDS[name]) {
+			isSent ||= (sent[field] ?? undefined) !== undefined;
+			isFilled ||= inputs[field] !== undefined;
+		}
+		if (isFilled && !isSent) names.push(name);
+	}
 	if (names.length > 0) input.defaults = names;
 }
 

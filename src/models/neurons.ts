@@ -125,7 +125,7 @@ const UNITS: Record<PriceUnit, Unit> = {
 /** An integer. A price is used to its sixth decimal, and half a micro-neuron is rounded up. */
 export function microNeurons(prices: readonly Price[], quantities: Quantities): number {
 	if (prices.length === 0) return 0;
-	const rows = pricesFor(prices, safeCount(quantities.inputTokens));
+	const rows = isFlat(prices) ? prices : pricesFor(prices, safeCount(quantities.inputTokens));
 	const counted = separateCacheTokens(rows, separateImageTokens(rows, quantities));
 	let parts = COMMON_DENOMINATOR / 2;
 	for (const { unit, neurons } of rows) {
@@ -156,12 +156,19 @@ export function highestMicroNeurons(
 	prices: readonly Price[],
 	quantities: Quantities,
 ): { fixed: number; perOutputToken: number } {
-	const rows = highestPrices(prices, safeCount(quantities.inputTokens));
-	const perOutputToken = rows.reduce(
-		(total, { unit, neurons }) => total + (unit === "per M output tokens" ? neurons : 0),
-		0,
-	);
-	return { fixed: microNeurons(rows.map(untiered), quantities), perOutputToken: Math.ceil(perOutputToken) };
+	const rows = isFlat(prices)
+		? prices
+		: highestPrices(prices, safeCount(quantities.inputTokens)).map(untiered);
+	let perOutputToken = 0;
+	for (const { unit, neurons } of rows) if (unit === "per M output tokens") perOutputToken += neurons;
+	return { fixed: microNeurons(rows, quantities), perOutputToken: Math.ceil(perOutputToken) };
+}
+
+/** Without tiers, and without a price of writes to a cache. */
+function isFlat(prices: readonly Price[]): boolean {
+	for (const { aboveInputTokens, unit } of prices)
+		if (aboveInputTokens !== undefined || unit === "per M cache write tokens") return false;
+	return true;
 }
 
 function untiered(price: Price): Price {

@@ -18,8 +18,8 @@ export function answer(
 	request: AnswerRequest,
 	services: PipelineServices,
 ): Promise<EngineAnswer> {
-	const call = (current: AnswerRequest) => callEngines(exchange, current, services);
-	return request.request.options?.singleFlight ? singleFlight(request, services, call) : call(request);
+	if (!request.request.options?.singleFlight) return callEngines(exchange, request, services);
+	return singleFlight(request, services, (current) => callEngines(exchange, current, services));
 }
 
 async function callEngines(

@@ -80,13 +80,13 @@ const QUEUE_FIELDS = ["requests", "request_id"] as const;
 
 /** Fields of the product's asynchronous queue. Without this check the error would be a 5006 that names another field. */
 function refuseQueued(fields: unknown): void {
-	const record = asRecord(fields);
-	const queued = QUEUE_FIELDS.find((name) => name in record);
-	if (queued)
-		throw new AiError(
-			"invalidInput",
-			`Invalid input: '${queued}' needs the asynchronous queue: set queueRequest`,
-		);
+	if (typeof fields !== "object" || fields === null) return;
+	for (const name of QUEUE_FIELDS)
+		if (name in fields)
+			throw new AiError(
+				"invalidInput",
+				`Invalid input: '${name}' needs the asynchronous queue: set queueRequest`,
+			);
 }
 
 async function joinBody(

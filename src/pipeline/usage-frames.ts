@@ -92,11 +92,12 @@ const isRunning = ({ choices }: Record<string, unknown>): boolean =>
 	Array.isArray(choices) && choices.some((choice) => isRecord(choice) && !choice.finish_reason);
 
 /** Whether the counts are the numbers that the engine sent. */
-const isAsSent = (sent: unknown, usage: object): boolean =>
-	isRecord(sent) &&
-	Object.entries(usage).every(
-		([name, value]) => sent[name] === value || (isRecord(value) && isAsSent(sent[name], value)),
-	);
+function isAsSent(sent: unknown, usage: object): boolean {
+	if (!isRecord(sent)) return false;
+	for (const [name, value] of Object.entries(usage))
+		if (sent[name] !== value && !(isRecord(value) && isAsSent(sent[name], value))) return false;
+	return true;
+}
 
 const eventOf = (value: object): StreamEvent => ({ data: JSON.stringify(value), value });
 

@@ -114,7 +114,7 @@ async function streamChat(
 ): ReturnType<Handler<"text-generation">> {
 	const generation = generationOf(input, call, seals);
 	const { choices } = generation;
-	const context = toolContext(input, call);
+	const context = () => toolContext(input, call);
 	const revise = sealerFor(input, call, seals);
 	const post = (legCall: Call, body: Generation["body"], headers?: Record<string, string>) =>
 		postStream(legCall, PATH, body, {
@@ -139,7 +139,7 @@ export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion
 async function wholeChat(input: ChatInput, call: Call, seals: Seals | undefined): Promise<ChatCompletion> {
 	const reply = await generateValue(call, generationOf(input, call, seals), (legCall, body, headers) =>
 		postJson(legCall, PATH, body, ChatCompletionReply, {
-			parse: chatReplyParser(toolContext(input, call), input.n ?? 1),
+			parse: chatReplyParser(() => toolContext(input, call), input.n ?? 1),
 			...(headers && { headers }),
 		}),
 	);

@@ -45,7 +45,7 @@ export const completeRawPrompt: Handler<"text-generation"> = async (input, call)
 	const body = host ? bodyFor({ ...host, limit: "max_tokens" }, fields, true) : fields;
 	const choices = input.n ?? 1;
 	const generation = { path: PATH, body, choices };
-	const chat = toolContext({}, call);
+	const chat = () => toolContext({}, call);
 	const parse = chatReplyParser(chat, choices);
 	if (!input.stream) {
 		const reply = await generateValue(call, generation, (legCall, body, headers) =>

@@ -43,7 +43,7 @@ export interface ChunkOptions {
 	/** The requested number of answers (`n`). */
 	choices: number;
 	/** For chats: the events are repaired (`openai/reply/`). Absent: only their form is checked. */
-	chat?: ToolCallContext;
+	chat?: () => ToolCallContext;
 	/** Of a stream whose media type is not that of server-sent events. It never passes unchanged. */
 	format?: EventFormat | undefined;
 	/** Set: the bytes go to the caller unchanged (`pass-through.ts`). */
@@ -104,7 +104,7 @@ export class ChunkReader implements EventReader {
 	constructor(
 		call: Call,
 		choices: number,
-		chat?: ToolCallContext,
+		chat?: () => ToolCallContext,
 		format: EventFormat = "sse",
 		revise?: ReviseChunk,
 	) {
@@ -135,15 +135,12 @@ export class ChunkReader implements EventReader {
 			const data = dataOf(text);
 			if (data.length < text.length - DATA.length - 2) this.#changeForm();
 			this.#error = this.#readData(undefined, data);
-		} else {
-			this.#text ??= this.#textReader();
-			this.#text.read(text);
-		}
+		} else this.#textReader().read(text);
 		return this.#error;
 	}
 
 	#textReader(): EventTextReader {
-		return new EventTextReader(this.format, {
+		this.#text ??= new EventTextReader(this.format, {
 			onData: (name, data, isOdd) => {
 				if (this.#error || this.done) return;
 				const wasEvent = this.lastWasEvent;
@@ -157,6 +154,7 @@ export class ChunkReader implements EventReader {
 				this.#error ??= failureOfBody(this.#call, { error });
 			},
 		});
+		return this.#text;
 	}
 
 	output(bytes: Uint8Array, events: readonly StreamEvent[]): EventPiece | undefined {

@@ -31,9 +31,12 @@ export function isErrorBody(value: unknown): boolean {
 	if (isFilled(choices)) return false;
 	const { errors, detail, success, status, code } = value;
 	if (!Array.isArray(choices) && (isFilled(errors) || isFilled(detail))) return true;
-	if (statusIn(value) !== undefined || OWN_CODES.some((name) => isErrorCode(value[name]))) return true;
-	const hasMessage = SENTENCES.some((name) => typeof value[name] === "string");
-	return hasMessage && (success === false || status === "error" || isErrorCode(code) || isErrorType(type));
+	if (statusIn(value) !== undefined) return true;
+	for (const name of OWN_CODES) if (value[name] !== undefined && isErrorCode(value[name])) return true;
+	for (const name of SENTENCES)
+		if (typeof value[name] === "string")
+			return success === false || status === "error" || isErrorCode(code) || isErrorType(type);
+	return false;
 }
 
 /** Fields with the sentence of an error, the most usual first. */
@@ -54,10 +57,13 @@ const STATUSES = ["statusCode", "status_code", "http_status", "httpStatus", "sta
 
 /** The HTTP status of an error in its own fields. */
 function statusIn(body: Record<string, unknown>): number | undefined {
-	const statuses = STATUSES.map((name) => body[name])
-		.filter((value) => typeof value === "number" || (typeof value === "string" && value.trim() !== ""))
-		.map(Number);
-	return statuses.find((status) => Number.isInteger(status) && status >= 400 && status <= 599);
+	for (const name of STATUSES) {
+		const value = body[name];
+		const isNumber = typeof value === "number" || (typeof value === "string" && value.trim() !== "");
+		const status = isNumber ? Number(value) : 0;
+		if (Number.isInteger(status) && status >= 400 && status <= 599) return status;
+	}
+	return undefined;
 }
 
 /** Some hosts put the code of a success into every event. */

@@ -84,7 +84,7 @@ export class EventScanner {
 	readonly #splitter: EventSplitter;
 	readonly #startedAt: number;
 	/** Of incomplete events. */
-	readonly #held: ReturnType<typeof heldBytes>;
+	#held: ReturnType<typeof heldBytes> | undefined;
 	#malformed: AiError | undefined;
 	#end: ScannedEnd | undefined;
 
@@ -95,7 +95,6 @@ export class EventScanner {
 		this.#together = together;
 		this.#splitter = new EventSplitter(reader.format, "parted");
 		this.#startedAt = stream.deadline.elapsedMs();
-		this.#held = heldBytes(stream.call);
 	}
 
 	/** What follows is ignored. */
@@ -122,7 +121,7 @@ export class EventScanner {
 		const events: StreamEvent[] = [];
 		let validBytes = 0;
 		try {
-			this.#held.growTo(this.#splitter.heldBytes);
+			if (this.#splitter.heldBytes > 0) this.#hold();
 			if (this.#together && ends.length > 1 && this.#reader.readTogether?.(bytes, ends.length)) {
 				this.hasBegun = true;
 				return NO_EVENTS;
@@ -168,6 +167,11 @@ export class EventScanner {
 		} catch (thrown) {
 			return { isOpen, failure: toAiError(thrown) };
 		}
+	}
+
+	#hold(): void {
+		this.#held ??= heldBytes(this.#stream.call);
+		this.#held.growTo(this.#splitter.heldBytes);
 	}
 
 	#readRemainder(cut: Uint8Array): Pick<ScannedEnd, "remainder"> {

@@ -32,13 +32,14 @@ export const generateText: Handler<"text-generation"> = async (sent, call) => {
 
 const chat: Handler<"text-generation"> = async (input, call) => {
 	const body = chatBody(input, call);
-	const parse = chatReplyParser(toolContext(input, call), input.n ?? 1);
+	const context = () => toolContext(input, call);
+	const parse = chatReplyParser(context, input.n ?? 1);
 	if (!input.stream)
 		return completionOf(await postJson(call, PATH, body, ChatCompletionReply, { parse }), call, input);
 	const reply = await postStream(call, PATH, body, {
 		schema: ChatCompletionReply,
 		choices: input.n ?? 1,
-		chat: toolContext(input, call),
+		chat: context,
 		parse,
 	});
 	return reply.kind === "stream" ? reply : completionOf(reply.value, call, input);

@@ -109,7 +109,7 @@ export class NativeTranslator implements Translator {
 		this.#call = call;
 		const context = toolContext(input, call);
 		this.#calls = new ToolCallAssembler(context);
-		this.#choices = new ChatEventReader(context, input.n ?? 1);
+		this.#choices = new ChatEventReader(() => context, input.n ?? 1);
 	}
 
 	readDone(): void {

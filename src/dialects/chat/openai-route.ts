@@ -93,9 +93,9 @@ export const openaiChat: Dialect = {
 	},
 	writer: {
 		write(answer, context) {
-			const usageEnding = isOperatorModel(context.model) ? "engine" : "chunk";
-			const ending = requestsUsage(context.inputs) ? usageEnding : "none";
-			return writeOpenAi(chatReply(answer, context), context, ending);
+			const reply = chatReply(answer, context);
+			if (!requestsUsage(context.inputs)) return writeOpenAi(reply, context, "none");
+			return writeOpenAi(reply, context, isOperatorModel(context.model) ? "engine" : "chunk");
 		},
 		canPassThrough({ call, inputs }, model) {
 			if (call.task !== "text-generation" || !call.input.stream) return { why: "the answer is not a stream" };

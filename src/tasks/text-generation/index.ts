@@ -137,12 +137,15 @@ export function checkContext(input: ChatInput, { contextWindow }: Model, exact: 
 /** 0 for a prompt that certainly fits. Most prompts are short, and counting is the most expensive step here. */
 function estimatedPrompt(input: ChatInput, contextWindow: number): number {
 	const { messages, prompt, tools, max_tokens = 0 } = input;
-	const texts = messages.flatMap(({ content, tool_calls }) =>
-		tool_calls ? [textOf(content), JSON.stringify(tool_calls)] : [textOf(content)],
-	);
+	const texts: string[] = [];
+	for (const { content, tool_calls } of messages) {
+		texts.push(typeof content === "string" ? content : textOf(content));
+		if (tool_calls) texts.push(JSON.stringify(tool_calls));
+	}
 	if (prompt !== undefined) texts.push(prompt);
 	if (tools) texts.push(JSON.stringify(tools));
-	const characters = texts.reduce((sum, { length }) => sum + length, 0);
+	let characters = 0;
+	for (const { length } of texts) characters += length;
 	if (characters * MAX_BYTES_PER_CHARACTER + max_tokens <= contextWindow) return 0;
 	return Math.floor(boundedTokens(texts, contextWindow / LOWER_BOUND_SHARE) * LOWER_BOUND_SHARE);
 }

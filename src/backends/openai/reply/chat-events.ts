@@ -46,15 +46,18 @@ const PLAIN_ENDS: ReadonlySet<unknown> = new Set(["stop", "length", "content_fil
 const ODD_FIELDS = ["message", "messages", "text", "tool_calls", "function_call", "finishReason", "error"];
 
 export class ChatEventReader {
-	readonly #context: ToolCallContext;
+	readonly #context: () => ToolCallContext;
 	readonly #count: number;
 	readonly #choices = new Map<number, ChoiceState>();
 	/** The index that the engine gives to the only choice. */
 	#only: number | undefined;
 	#last: Record<string, unknown> = {};
 
-	/** @param count the requested number of choices. */
-	constructor(context: ToolCallContext, count: number) {
+	/**
+	 * @param context made for the first event that needs it.
+	 * @param count the requested number of choices.
+	 */
+	constructor(context: () => ToolCallContext, count: number) {
 		this.#context = context;
 		this.#count = count;
 	}
@@ -126,7 +129,7 @@ export class ChatEventReader {
 		if (index === undefined) return undefined;
 		const isFirst = !this.#choices.has(index);
 		const state = this.#stateOf(index);
-		state.calls ??= new ToolCallAssembler(this.#context);
+		state.calls ??= new ToolCallAssembler(this.#context());
 		const { calls: assembler } = state;
 		const reason = readFinishReason(fields.finish_reason);
 		// MiniMax repeats the complete answer in its last event.

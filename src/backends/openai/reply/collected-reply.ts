@@ -11,7 +11,7 @@ import type { ToolCallContext } from "./sent-calls.ts";
 
 /** Returns a parser for the text of a reply: JSON, or events. An error event is returned as it is. */
 export const chatReplyParser =
-	(context: ToolCallContext, choices: number) =>
+	(context: () => ToolCallContext, choices: number) =>
 	(text: string): unknown => {
 		const parsed = parseLooseJson(text.replace(/^\uFEFF/, ""));
 		const reader = () => new ChatEventReader(context, choices);
