@@ -1,7 +1,7 @@
 /** A kind of backend as a table of handlers, one for each task that the kind supports. */
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../tasks/task.ts";
 import type { EmbeddingsInput, EmbeddingsOutput } from "../tasks/text-embeddings/index.ts";
-import { type ChatInput, isPlainChat } from "../tasks/text-generation/types.ts";
+import type { ChatInput } from "../tasks/text-generation/types.ts";
 import type { Backend, BackendTasks, CallContext } from "./backend.ts";
 import { withoutBreakpoints } from "./cache-breakpoints.ts";
 import { dropExtensions } from "./media-extensions.ts";
@@ -55,6 +55,22 @@ export function defineBackend(
 		};
 		return Object.fromEntries(entries.map(([name, handler]) => [name, bind(name, handler)])) as BackendTasks;
 	};
+}
+
+/**
+ * Whether a chat is only text in its usual order: no tools, no parts, no reasoning of earlier turns, and no system message after the first.
+ * What engines cannot take in other chats is not looked for in such a one.
+ */
+export function isPlainChat({ messages, tools, cache_control }: ChatInput): boolean {
+	if (tools || cache_control) return false;
+	for (const [place, message] of messages.entries()) {
+		const { role, content, tool_calls, extra_content, phase } = message;
+		if (typeof content !== "string" || tool_calls || extra_content || phase) return false;
+		if (message.reasoning_content !== undefined || message.thinking_blocks || message.reasoning_details)
+			return false;
+		if (role !== "user" && role !== "assistant" && (role === "tool" || place > 0)) return false;
+	}
+	return true;
 }
 
 /** A request with sealed reasoning. A handler that does not open the seals has an engine without: the answer names them as dropped. */

@@ -45,10 +45,10 @@ export const analyticsObserver = (
 	},
 });
 
-export function logObserver(log: FailureLog): ExchangeObserver {
-	const failed = ({ id }: ExchangeFacts, failure: AiError): void => log(failure, id);
-	return { attemptFailed: failed, failed };
-}
+export const logObserver = (log: FailureLog): ExchangeObserver => ({
+	attemptFailed: ({ id }, failure) => log(failure, id),
+	failed: ({ id }, failure) => log(failure, id),
+});
 
 type FailureLog = (error: AiError, requestId: string) => void;
 

@@ -15,11 +15,10 @@ import {
 	type ChatMessage,
 	type ChatTool,
 	commonEffort,
-	isPlainChat,
 } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
 import { withoutBreakpoints } from "../cache-breakpoints.ts";
-import type { Handler } from "../handler.ts";
+import { type Handler, isPlainChat } from "../handler.ts";
 import { learnRefusal, withoutIfRefused } from "../refused-feature.ts";
 import { withoutSignatures } from "../sealed-messages.ts";
 import type { Seals } from "../seals.ts";

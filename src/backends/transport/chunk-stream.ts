@@ -90,7 +90,6 @@ export class ChunkReader implements EventReader {
 	/** `#events` differs from the received bytes. */
 	#isChanged = false;
 	readonly #decoder = new TextDecoder();
-	/** For events in another form. */
 	#text: EventTextReader | undefined;
 	readonly #revise: ReviseChunk | undefined;
 	#error: AiError | undefined;

@@ -71,19 +71,16 @@ export class DispatchState {
 	#failed: Map<PlannedTarget, FailedTarget> | undefined;
 	#failure: AiError | undefined;
 
-	/**
-	 * Loads the modules of all backends first: no other request may run between the choice of a target and the start of its
-	 * call.
-	 */
+	/** Loads all backends first: no other request may run between the choice of a target and the start of its call. */
 	static create(
 		plan: Plan,
 		call: TaskCall,
 		context: DispatchContext,
 		services: DispatchServices,
 	): DispatchState | Promise<DispatchState> {
-		const create = (backends: Backends) => new DispatchState({ plan, call, context, backends }, services);
 		const backends = backendsOf(plan.targets);
-		return backends instanceof Promise ? backends.then(create) : create(backends);
+		if (!(backends instanceof Promise)) return new DispatchState({ plan, call, context, backends }, services);
+		return backends.then((loaded) => new DispatchState({ plan, call, context, backends: loaded }, services));
 	}
 
 	private constructor({ plan, call, context, backends }: Dispatch, services: DispatchServices) {

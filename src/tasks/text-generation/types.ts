@@ -290,22 +290,6 @@ export interface ChatChunk {
 	usage?: Usage | null;
 }
 
-/**
- * Whether a chat is only text in its usual order: no tools, no parts, no reasoning of earlier turns, and no system message after the first.
- * What engines cannot take in other chats is not looked for in such a one.
- */
-export function isPlainChat({ messages, tools, cache_control }: ChatInput): boolean {
-	if (tools || cache_control) return false;
-	for (const [place, message] of messages.entries()) {
-		const { role, content, tool_calls, extra_content, phase } = message;
-		if (typeof content !== "string" || tool_calls || extra_content || phase) return false;
-		if (message.reasoning_content !== undefined || message.thinking_blocks || message.reasoning_details)
-			return false;
-		if (role !== "user" && role !== "assistant" && (role === "tool" || place > 0)) return false;
-	}
-	return true;
-}
-
 /** The text of a message's content, one line per part. Other parts are omitted. */
 export function textOf(content: ChatMessage["content"]): string {
 	if (content === null) return "";
