@@ -209,20 +209,18 @@ export class ChunkReader implements EventReader {
 			return this.#drop();
 		}
 		if (name === "error" || isErrorBody(chunk)) return failureOfBody(this.#call, chunk ?? data);
-		if (Array.isArray(chunk) && chunk.length > 0 && chunk.every(isChunk)) return this.#readList(chunk);
+		if (Array.isArray(chunk) && chunk.length > 0 && chunk.every(isChunk)) {
+			this.#changeForm();
+			for (const one of chunk) {
+				const failure = this.#readEvent(one, JSON.stringify(one));
+				if (failure) return failure;
+			}
+			return undefined;
+		}
 		if (!isChunk(chunk)) return this.#ifMalformed(this.#call, data);
 		if (strict !== undefined) return this.#readEvent(chunk, data);
 		this.#changeForm();
 		return this.#readEvent(chunk, JSON.stringify(chunk));
-	}
-
-	#readList(chunks: readonly SentChunk[]): AiError | undefined {
-		this.#changeForm();
-		for (const chunk of chunks) {
-			const failure = this.#readEvent(chunk, JSON.stringify(chunk));
-			if (failure) return failure;
-		}
-		return undefined;
 	}
 
 	/** The upstream has sent its end: finishes the choices that it left open. */
@@ -232,10 +230,9 @@ export class ChunkReader implements EventReader {
 		const last = this.#chat?.end();
 		if (!last || last.kind === "none") return undefined;
 		if (last.kind !== "chunk") return failureOfEvent(this.#call, last);
-		const { chunk } = last;
 		this.#change();
-		this.#readChunk(chunk);
-		const value = { ...chunk, ...this.#revise?.(chunk) };
+		this.#readChunk(last.chunk);
+		const value = { ...last.chunk, ...this.#revise?.(last.chunk) };
 		this.#events.push({ data: JSON.stringify(value), value });
 		return undefined;
 	}
@@ -259,10 +256,7 @@ export class ChunkReader implements EventReader {
 	/** Reads an event that is no error. `data`: its text, for callers that need the parsed events. */
 	#readEvent(sent: SentChunk, data?: string): AiError | undefined {
 		const read = this.#chat?.read(sent) ?? { kind: "chunk" as const, chunk: sent };
-		if (read.kind === "none") {
-			this.#drop();
-			return undefined;
-		}
+		if (read.kind === "none") return this.#drop();
 		if (read.kind !== "chunk") return failureOfEvent(this.#call, read);
 		const { chunk } = read;
 		const usage = this.#readChunk(chunk);
@@ -281,9 +275,8 @@ export class ChunkReader implements EventReader {
 
 	/** Returns the usage that replaces the chunk's, if they differ. */
 	#readChunk(chunk: SentChunk): Usage | undefined {
-		const { choices } = chunk;
-		if (Array.isArray(choices))
-			for (const choice of choices) {
+		if (Array.isArray(chunk.choices))
+			for (const choice of chunk.choices) {
 				this.#hasChoice = true;
 				this.#readChoice(choice);
 			}

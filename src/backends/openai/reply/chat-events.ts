@@ -34,7 +34,8 @@ export type RepairedEvent =
 	| { kind: "unread"; sent: unknown }
 	| { kind: "failed"; error?: unknown };
 
-const hasOutput = ({ calls, output }: ChoiceState): boolean => output.state === "some" || (calls?.count ?? 0) > 0;
+const hasOutput = ({ calls, output }: ChoiceState): boolean =>
+	output.state === "some" || (calls?.count ?? 0) > 0;
 
 type NoAnswer = Extract<RepairedEvent, { kind: "failed" | "unread" }>;
 
