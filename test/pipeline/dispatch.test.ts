@@ -629,11 +629,12 @@ describe("a stream that is passed through, with another target", () => {
 	const passed =
 		(end: "complete" | "broken" | "open"): Reply =>
 		() => {
+			const first = 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}]}\n\n';
 			const last = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
 			const body = new ReadableStream({
 				type: "bytes",
 				start(controller) {
-					controller.enqueue(new TextEncoder().encode(delta("a") + (end === "complete" ? last : "")));
+					controller.enqueue(new TextEncoder().encode(first + (end === "complete" ? last : "")));
 					if (end === "complete") controller.close();
 				},
 				pull(controller) {
