@@ -403,17 +403,20 @@ it("leaves nothing of the account in two workers, and every request of its neigh
 	};
 	const before = await usage();
 	let answered = 0;
+	const refused: number[] = [];
 	const meanwhile = Array.from({ length: WORKERS * 2 }, () =>
 		traffic(async () => {
 			const answer = await neighbourByToken("POST", `/ai/run/${CHAT}`, { prompt: "Hi" });
 			await answer.text();
 			if (answer.ok) answered++;
+			else refused.push(answer.status);
 		}),
 	);
 	await until(of, ({ state }) => state === "absent");
 	await wait(1_000);
 	await expect.poll(() => answered, { timeout: 60_000 }).toBeGreaterThan(50);
 	await Promise.all([...requests, ...meanwhile].map((one) => one.end()));
+	expect(refused).toEqual([]);
 	await expect
 		.poll(async () => (await usage()).requests - before.requests, { timeout: 10_000 })
 		.toBe(answered);
