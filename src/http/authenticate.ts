@@ -11,6 +11,7 @@
  */
 import type { Context } from "hono";
 import type { Ledgers, Permission } from "../accounts/admission.ts";
+import { OPERATOR_ACCOUNT } from "../accounts/operator-account.ts";
 import { AiError } from "../core/errors.ts";
 import type { Caller } from "../pipeline/request.ts";
 import { isSmallJson } from "./body.ts";
@@ -71,12 +72,12 @@ export class Authenticator implements Authentication {
 		return verified.then((one) => ({ ...identity, caller: one }));
 	}
 
-	/** The operator's account for a path without one: the only account, if exactly one exists. */
+	/** The operator's account for a path without one: the only one of callers, if exactly one exists. */
 	async #soleAccount(path: string): Promise<string> {
 		if (this.#access.allowAnonymous) return LOCAL_ACCOUNT;
-		const { accounts } = await this.#services.directory.list({ limit: 2 });
-		const [only] = accounts;
-		if (only && accounts.length === 1) return only.id;
+		const { accounts } = await this.#services.directory.list({ limit: 3 });
+		const [only, ...others] = accounts.filter(({ id }) => id !== OPERATOR_ACCOUNT);
+		if (only && others.length === 0) return only.id;
 		throw new AiError(
 			"invalidRequest",
 			`The operator's token is good for every account: name one in the address, /client/v4/accounts/{account}/ai${path}`,

@@ -230,12 +230,20 @@ describe("a path without an account", () => {
 		expect(await (await send(OWN, `Bearer ${ADMIN}`)).json()).toMatchObject({ account: "team-a" });
 	});
 
-	it.each([[[]], [["team-a", "team-b"]]])("names none of the operator's accounts %j", async (accounts) => {
-		const { send } = echoGateway({ allowAnonymous: false, adminToken: ADMIN }, [], accounts);
-		expect(await failureOf(await send(OWN, `Bearer ${ADMIN}`))).toContain(
-			"The operator's token is good for every account: name one in the address",
-		);
+	it("is the only account of callers, beside the one that pays for shadows", async () => {
+		const { send } = echoGateway({ allowAnonymous: false, adminToken: ADMIN }, [], ["operator", "team-a"]);
+		expect(await (await send(OWN, `Bearer ${ADMIN}`)).json()).toMatchObject({ account: "team-a" });
 	});
+
+	it.each([[[]], [["team-a", "team-b"]], [["a", "operator", "team-b"]]])(
+		"names none of the operator's accounts %j",
+		async (accounts) => {
+			const { send } = echoGateway({ allowAnonymous: false, adminToken: ADMIN }, [], accounts);
+			expect(await failureOf(await send(OWN, `Bearer ${ADMIN}`))).toContain(
+				"The operator's token is good for every account: name one in the address",
+			);
+		},
+	);
 });
 
 describe("the cache of tokens", () => {

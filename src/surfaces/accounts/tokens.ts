@@ -10,6 +10,7 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
+import { OPERATOR_ACCOUNT } from "../../accounts/operator-account.ts";
 import { grantablePermissions, type TokenCommand, type TokenStore } from "../../accounts/token-command.ts";
 import { PERMISSION_GROUPS, type PermissionGroup } from "../../accounts/token-policy.ts";
 import { digest, hexadecimal, newTokenText } from "../../accounts/token-text.ts";
@@ -42,6 +43,7 @@ const ListQuery = lazy(() =>
 	}),
 );
 
+const NO_TOKENS = `The account "${OPERATOR_ACCOUNT}" pays for the shadows of all accounts, so it has no tokens: use another id`;
 const VALID = { code: 10000, message: "This API Token is valid and active", type: null };
 /** The reply of `verify` to the operator, who has no token of an account. */
 const OPERATOR_TOKEN = { id: "operator", status: "active" };
@@ -180,6 +182,7 @@ async function listTokens(c: Context, call: AppCall): Promise<Response> {
 async function createToken(c: Context, call: AppCall): Promise<Response> {
 	const { services } = call;
 	const { account } = call.caller;
+	if (account === OPERATOR_ACCOUNT) throw new AiError("invalidRequest", NO_TOKENS);
 	const newId = (): string => services.uuid().replaceAll("-", "");
 	const body = await readFields(c.req.raw, services.limits);
 	const fields = parseFields(creationSchema({ account, now: services.now(), newId }), body, "body");

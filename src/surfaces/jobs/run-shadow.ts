@@ -2,6 +2,7 @@
  * Sends a request to the shadow of its route, and compares the answers. It runs in the gateway of the request, with its data-loss rules and nothing
  * else: no limit, cache, guardrail, log or collector of the account. The operator's own account pays.
  */
+import { OPERATOR_ACCOUNT } from "../../accounts/operator-account.ts";
 import { toAiError } from "../../core/errors.ts";
 import { withMembers } from "../../core/with-members.ts";
 import { OPENAI_CHAT, onlyFor } from "../../dialects/route-dialect.ts";
@@ -21,8 +22,6 @@ import type { AppServices } from "../services.ts";
 import { lineRunner } from "./batch-work.ts";
 import { lineOf, MAX_MESSAGE, unloggedAnswer, unloggedHeaders } from "./unlogged-run.ts";
 
-/** It pays for shadows: `LIMITS.accounts` may bound it. */
-const OPERATOR_ACCOUNT = "operator";
 /** The row of a long answer may still be on its way. */
 const ARRIVAL_MS = 1_000;
 

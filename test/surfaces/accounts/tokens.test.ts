@@ -37,6 +37,17 @@ const policies = (account: string): Cloudflare.Accounts.TokenCreateParams["polic
 	},
 ];
 
+it("is not created for the account that pays for shadows", async () => {
+	const { app } = closedGateway();
+	const response = await app.request(`${V4}/accounts/operator/tokens`, {
+		...json("POST", tokenBody("operator", [RUN_NAME])),
+		headers: { "content-type": "application/json", authorization: `Bearer ${ADMIN}` },
+	});
+	expect(await failureOf(response)).toBe(
+		'400 1001: The account "operator" pays for the shadows of all accounts, so it has no tokens: use another id',
+	);
+});
+
 describe("the cloudflare SDK", () => {
 	it("creates, gets, updates, rolls, verifies and deletes a token", async () => {
 		const gateway = closedGateway();
