@@ -13,10 +13,10 @@ const NOVA = "@cf/deepgram/nova-3";
 const PCM = { encoding: "linear16", sample_rate: "16000" };
 
 /** The request of the runtime's `Ai` class for `{websocket: true}`. */
-function upgrade(model: string, inputs: object, path = "/run"): Request {
+function upgrade(model: string, inputs: object, path = "/run", options: object = {}): Request {
 	const query = new URLSearchParams({
 		version: "3",
-		body: JSON.stringify({ inputs, options: { websocket: true } }),
+		body: JSON.stringify({ inputs, options: { websocket: true, ...options } }),
 	});
 	return new Request(`https://workers-binding.ai${path}?${query}`, {
 		headers: {
@@ -169,7 +169,15 @@ describe("a websocket on the binding's wire", () => {
 		socket.close(1000, "done");
 	});
 
-	it("is also available to calls with a gateway", async () => {
+	it("is refused to a call that names a gateway, whose rules it would avoid", async () => {
+		const response = await wire()(upgrade(FLUX, PCM, "/ai-gateway/run", { gateway: { id: "prod" } }));
+		expect([response.status, await response.text()]).toEqual([
+			400,
+			expect.stringContaining("runs in no gateway"),
+		]);
+	});
+
+	it("is also available at the path of gateways", async () => {
 		const { socket, next } = accepted(await wire()(upgrade(FLUX, PCM, "/ai-gateway/run")));
 		expect(await next()).toMatchObject({ type: "Connected" });
 		socket.close();

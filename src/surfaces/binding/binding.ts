@@ -14,6 +14,7 @@ import { loadDialect, loadLiveDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { sourceOf } from "../../gateways/exchange.ts";
 import { optionsOfRun } from "../../gateways/options.ts";
+import { refuseLiveInGateway } from "../../gateways/run/bound-caller.ts";
 import {
 	defaultGateway,
 	GATEWAY_ID,
@@ -238,7 +239,8 @@ function readUpgrade(c: Context, { services }: AppCall): Inputs {
 	if (!isUpgrade(c.req.raw))
 		throw new AiError("incompleteRequest", "Request is missing headers or body: Upgrade: websocket");
 	const body = parseText(c.req.query("body") ?? "", "body");
-	const { inputs } = validate(RunBody(), boundDepth(body, services.limits.jsonDepth));
+	const { inputs, options } = validate(RunBody(), boundDepth(body, services.limits.jsonDepth));
+	refuseLiveInGateway(gatewayOfOptions(options));
 	return { fields: inputs };
 }
 

@@ -12,9 +12,11 @@ import { lazy } from "../../core/lazy.ts";
 import { loadDialect, loadLiveDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { customSlug } from "../../gateways/providers/custom-providers.ts";
+import { refuseLiveInGateway } from "../../gateways/run/bound-caller.ts";
 import {
 	choosesModel,
 	gatewayInHeaders,
+	gatewayOfHeaders,
 	runModel as runModelInGateway,
 } from "../../gateways/run/model-in-gateway.ts";
 import type { GatewayServices } from "../../gateways/services.ts";
@@ -103,8 +105,11 @@ export const runRoutes: readonly AppRoute[] = defineRoutes({ bases: [below(AI, "
 async function openSocket(c: Context, call: AppCall): Promise<Response> {
 	if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
 	const model = pathParameter(c, "model");
-	const inputs = { model, inputs: { fields: queryOf(c) }, dialect: loadLiveDialect };
-	const response = await infer(c, call, { model, read: async () => inputs });
+	const read = async (): Promise<RunInputs> => {
+		refuseLiveInGateway(gatewayOfHeaders(c.req.raw.headers));
+		return { model, inputs: { fields: queryOf(c) }, dialect: loadLiveDialect };
+	};
+	const response = await infer(c, call, { model, read });
 	const protocol = selectedProtocol(c.req.raw);
 	if (protocol !== undefined) response.headers.set("sec-websocket-protocol", protocol);
 	return response;
