@@ -14,8 +14,8 @@ import { exports, RpcTarget, WorkerEntrypoint } from "cloudflare:workers";
 type CallWork = (left: AbortSignal) => Promise<unknown>;
 
 interface Waiting {
-	/** Never resolves. Rejects when its context has ended. */
-	ended(): Promise<never>;
+	/** Resolves when the call has its result. Rejects when its context has ended. */
+	ended(): Promise<void>;
 }
 
 /** The runtime prints what a method throws, so a failure is a value between the two contexts. */
@@ -29,8 +29,15 @@ interface CallsStub {
 const works = new Map<string, CallWork>();
 
 class WaitingCall extends RpcTarget implements Waiting {
-	ended(): Promise<never> {
-		return new Promise(() => {});
+	readonly #result: Promise<void>;
+
+	constructor(result: Promise<void>) {
+		super();
+		this.#result = result;
+	}
+
+	ended(): Promise<void> {
+		return this.#result;
 	}
 }
 
@@ -58,12 +65,15 @@ export class CallsEntrypoint extends WorkerEntrypoint {
 export async function inOwnContext<Value>(work: (left: AbortSignal) => Promise<Value>): Promise<Value> {
 	const id = crypto.randomUUID();
 	works.set(id, work);
+	// Of a promise that nothing can resolve, the runtime makes a failure when it collects garbage.
+	const ending = Promise.withResolvers<void>();
 	const { Calls } = exports as unknown as { Calls: CallsStub };
 	try {
-		const result = await Calls.run(id, new WaitingCall());
+		const result = await Calls.run(id, new WaitingCall(ending.promise));
 		if ("failure" in result) throw result.failure;
 		return result.value as Value;
 	} finally {
 		works.delete(id);
+		ending.resolve();
 	}
 }
