@@ -99,6 +99,8 @@ export class Hosts {
 			return reply;
 		});
 		if ("json" in answer) {
+			// A complete answer that has no end never comes.
+			if (call.reply === "endless") return;
 			call.status = answer.status ?? 200;
 			if (call.status >= 400) call.refusal = answer.json;
 			response.writeHead(call.status, { "content-type": "application/json", ...answer.headers });

@@ -91,7 +91,7 @@ mkdirSync(cache, { recursive: true });
 const runs = mkdtempSync(join(tmpdir(), "ganglion-clients-run-"));
 const hosts = new Hosts(mind());
 const outbound = new URL(await hosts.listen()).host;
-const gateway = await Gateway.start(join(runs, "gateway"), SETTINGS, { outbound });
+const gateway = await Gateway.start(join(runs, "gateway"), SETTINGS, { outbound, guarded: true });
 const token = (await gateway.createToken(ACCOUNT)).replace("Bearer ", "");
 const rows: Row[] = [];
 

@@ -4,6 +4,7 @@ import { Agent } from "node:http";
 import { dirname, join, resolve } from "node:path";
 import { build } from "esbuild";
 import { isWasm, modulesIn } from "../../miniflare/modules.ts";
+import { type ConnectionGuard, guardConnections } from "../../scripts/connections/guard.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { runtimeSettings } from "../../scripts/settings.ts";
 import { type Served, serve, singleModule, type WorkerSpec } from "../../scripts/workerd.ts";
@@ -73,7 +74,12 @@ export interface Conditions {
 	fileBlocks?: number;
 	/** The address that receives all outgoing requests, instead of their hosts. */
 	outbound?: string;
+	/** Its connections pass the connection guard, as with `ganglion serve`. */
+	guarded?: boolean;
 }
+
+/** Connections, and milliseconds without a byte, of the guard: more than a run needs. */
+const GUARD = { host: "127.0.0.1", maxConnections: 1_000, idleMs: () => 600_000 };
 
 export class Gateway {
 	readonly kills: Kill[] = [];
@@ -82,6 +88,7 @@ export class Gateway {
 	readonly #port: number;
 	readonly #log: string;
 	#served: Served | undefined;
+	#guard: ConnectionGuard | undefined;
 
 	private constructor(spec: WorkerSpec, folder: string, port: number) {
 		this.#spec = spec;
@@ -94,7 +101,7 @@ export class Gateway {
 	static async start(
 		folder: string,
 		vars: Record<string, unknown>,
-		{ faults, fileBlocks, openFiles, outbound, wrapper }: Conditions = {},
+		{ faults, fileBlocks, guarded = false, openFiles, outbound, wrapper }: Conditions = {},
 	): Promise<Gateway> {
 		mkdirSync(folder, { recursive: true });
 		const built = join(ROOT, "dist/worker");
@@ -112,11 +119,15 @@ export class Gateway {
 				...(openFiles !== undefined && { openFiles }),
 				...(fileBlocks !== undefined && { fileBlocks }),
 				outbound,
+				...(guarded && { unixSocket: join(folder, "http.sock") }),
 			},
 			folder,
 			await freePort(),
 		);
 		await gateway.#up();
+		const target = gateway.#spec.unixSocket;
+		if (target !== undefined)
+			gateway.#guard = await guardConnections({ ...GUARD, port: gateway.#port, target });
 		return gateway;
 	}
 
@@ -166,6 +177,7 @@ export class Gateway {
 	}
 
 	async stop(): Promise<void> {
+		this.#guard?.server.close();
 		await this.#served?.stop();
 		this.#served = undefined;
 	}

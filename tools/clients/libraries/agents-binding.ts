@@ -1,6 +1,6 @@
 import type { LanguageModel } from "ai";
 import { AI_SDK, aiSdk } from "../library/ai-sdk.ts";
-import { aiBinding, NO_SIGNAL } from "../library/binding.ts";
+import { aiBinding } from "../library/binding.ts";
 import { KIMI, type Library } from "../library/client.ts";
 
 type CreateAI = (settings: { binding: object }) => (model: string) => LanguageModel;
@@ -15,7 +15,10 @@ export const client: Library = {
 		"anthropic/claude-opus-5.5",
 		"google/gemini-3.8-flash",
 	],
-	unsupported: { abort: NO_SIGNAL },
+	unsupported: {
+		abort:
+			"Miniflare's proxy of the binding for Node transfers no `AbortSignal` (5.20261102.0-beta, dist/src/index.js:80392, `structuredSerializableReducers`); in a Worker it works (npx vitest run --project binding)",
+	},
 	async open(context) {
 		const { createAI } = await context.load<{ createAI: CreateAI }>("agents/models/ai-sdk");
 		const ai = createAI({ binding: await aiBinding(context) });

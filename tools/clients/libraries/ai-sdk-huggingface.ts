@@ -5,7 +5,10 @@ export const client: Library = {
 	title: "@ai-sdk/huggingface",
 	packages: ["@ai-sdk/huggingface", ...AI_SDK],
 	models: [KIMI, "meta-llama/Llama-3.3-70B-Instruct-Turbo"],
-	unsupported: { tools: 'it leaves out the results of tools, with the warning "tool messages"' },
+	unsupported: {
+		tools:
+			'it leaves out the results of tools, with the warning "tool messages" (2.0.48, dist/index.js:161, `case "tool"`)',
+	},
 	async open(context) {
 		const { base, load, model, token } = context;
 		const { createHuggingFace } = await load<{ createHuggingFace: ProviderFactory }>("@ai-sdk/huggingface");

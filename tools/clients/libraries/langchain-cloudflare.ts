@@ -3,8 +3,7 @@ import { type ChatModel, langchain } from "../library/langchain.ts";
 
 type Constructor = new (fields: object) => ChatModel;
 
-const NATIVE =
-	"it reads only `response` of the native format (dist/chat_models.js, `_convertMessagesToParams` and `_call`)";
+const NO_FIELDS = "it sends only messages and `stream` (1.1.0, dist/chat_models.js:93, `_request`)";
 
 export const client: Library = {
 	title: "@langchain/cloudflare",
@@ -26,5 +25,9 @@ export const client: Library = {
 		);
 	},
 	onlyStatus: "dist/chat_models.js, `_request`: `Cloudflare LLM call failed with status code`",
-	unsupported: { tools: NATIVE, structured: NATIVE, image: NATIVE },
+	unsupported: {
+		tools: NO_FIELDS,
+		structured: NO_FIELDS,
+		image: "it throws for contents that are no text (1.1.0, dist/chat_models.js:152, `_formatMessages`)",
+	},
 };

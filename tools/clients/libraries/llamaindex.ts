@@ -20,7 +20,8 @@ export const client: Library = {
 	models: [...OPENAI_MODELS, KIMI],
 	async open({ base, load, model, token }) {
 		const { OpenAI } = await load<{ OpenAI: new (options: object) => Model }>("@llamaindex/openai");
-		const llm = new OpenAI({ model, apiKey: token, baseURL: `${base}/v1` });
+		const address = { model, apiKey: token, baseURL: `${base}/v1` };
+		const llm = new OpenAI(address);
 		return {
 			async converse(prompts) {
 				const messages: object[] = [];
@@ -33,8 +34,11 @@ export const client: Library = {
 				}
 				return answers;
 			},
-			async *stream(content) {
-				const chunks = await llm.chat({ messages: [{ role: "user", content }], stream: true });
+			async *stream(content, signal) {
+				// Its calls take no signal (`LLMChatParamsBase` of @llamaindex/core), and leaving the loop does not end a stream: its wrapper
+				// calls only `next` (@llamaindex/core, decorator/dist/index.js, `wrapEventCaller`). The options of its OpenAI client have a signal.
+				const ended = new OpenAI({ ...address, additionalSessionOptions: { fetchOptions: { signal } } });
+				const chunks = await ended.chat({ messages: [{ role: "user", content }], stream: true });
 				for await (const { delta } of chunks) yield delta;
 			},
 			async callTools(content, { description, name, run }) {
@@ -70,9 +74,5 @@ export const client: Library = {
 				return message.content;
 			},
 		};
-	},
-	unsupported: {
-		abort:
-			"its calls take no signal (`LLMChatParamsBase` of @llamaindex/core), and leaving the loop of a stream does not always end it",
 	},
 };

@@ -1,5 +1,5 @@
 import { CLAUDE_MODELS, GEMINI_MODELS, KIMI, type Library, OPENAI_MODELS } from "../library/client.ts";
-import { NO_SCHEMA, type Pi, pi } from "../library/pi.ts";
+import { type Pi, pi } from "../library/pi.ts";
 
 /** The formats of its built-in providers, by the names of the models. */
 function providerOf(model: string, base: string): { api: string; baseUrl: string } {
@@ -12,7 +12,6 @@ export const client: Library = {
 	title: "@mariozechner/pi-ai",
 	packages: ["@mariozechner/pi-ai"],
 	models: [...OPENAI_MODELS, ...CLAUDE_MODELS, ...GEMINI_MODELS, KIMI],
-	unsupported: { structured: NO_SCHEMA },
 	async open({ base, load, model: id, token }) {
 		const model = {
 			...providerOf(id, base),

@@ -1,5 +1,5 @@
 import { CLAUDE_MODELS, GEMINI_MODELS, KIMI, type Library, OPENAI_MODELS } from "../library/client.ts";
-import { NO_SCHEMA, type Pi, pi } from "../library/pi.ts";
+import { type Pi, pi } from "../library/pi.ts";
 
 interface Models extends Pi {
 	getModels(provider: string): { id: string; baseUrl: string }[];
@@ -19,7 +19,6 @@ export const client: Library = {
 	models: [...OPENAI_MODELS, ...CLAUDE_MODELS, ...GEMINI_MODELS, KIMI],
 	// Its provider of Workers AI is not configured without an account. The address above has the real one.
 	env: { CLOUDFLARE_API_KEY: "unused", CLOUDFLARE_ACCOUNT_ID: "unused" },
-	unsupported: { structured: NO_SCHEMA },
 	async open({ base, load, model: id, token }) {
 		const { builtinModels } = await load<{ builtinModels(): Models }>("@earendil-works/pi-ai/providers/all");
 		const models = builtinModels();

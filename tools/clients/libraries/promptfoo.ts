@@ -13,13 +13,13 @@ interface Provider {
 	/** `prompt`: the messages as JSON. `output`: the text, its JSON, or the calls of tools. */
 	callApi(
 		prompt: string,
+		context?: undefined,
+		options?: { abortSignal: AbortSignal },
 	): Promise<{ output?: unknown; error?: string; metadata?: { http?: { status: number } } }>;
 }
 type LoadProvider = (name: string, context: { options: { config: object } }) => Promise<Provider>;
 type Message = OpenAI.ChatCompletionMessageParam;
 type Call = OpenAI.ChatCompletionMessageFunctionToolCall;
-
-const NO_STREAM = "its `callApi` returns complete answers (ApiProvider, dist/src/index.d.ts)";
 
 export const client: Library = {
 	title: "promptfoo",
@@ -32,17 +32,28 @@ export const client: Library = {
 		PROMPTFOO_DISABLE_UPDATE: "1",
 	},
 	open,
-	unsupported: { stream: NO_STREAM, abort: NO_STREAM },
+	unsupported: {
+		stream:
+			"its providers return complete answers (0.123.1, dist/src/index.d.ts:85, `ApiProvider`: `callApi` is a promise of a `ProviderResponse`)",
+	},
 };
 
 async function open({ base, load, model, token }: Context): Promise<Operations> {
 	const { loadApiProvider } = await load<{ loadApiProvider: LoadProvider }>("promptfoo");
 	const address = { apiBaseUrl: `${base}/v1`, apiKey: token };
-	const ask = async (messages: readonly Message[], settings: object = {}): Promise<unknown> => {
+	const ask = async (
+		messages: readonly Message[],
+		settings: object = {},
+		abortSignal?: AbortSignal,
+	): Promise<unknown> => {
 		const provider = await loadApiProvider(`openai:chat:${model}`, {
 			options: { config: { ...address, ...settings } },
 		});
-		const { error, metadata, output } = await provider.callApi(JSON.stringify(messages));
+		const { error, metadata, output } = await provider.callApi(
+			JSON.stringify(messages),
+			undefined,
+			abortSignal && { abortSignal },
+		);
 		if (error !== undefined)
 			throw Object.assign(new Error(error), metadata?.http && { status: metadata.http.status });
 		return output;
@@ -59,6 +70,7 @@ async function open({ base, load, model, token }: Context): Promise<Operations> 
 			}
 			return answers;
 		},
+		interrupt: (content, signal) => ask([{ role: "user", content }], {}, signal),
 		async callTools(content, { description, name, run }) {
 			const tools = [{ type: "function", function: { name, description, parameters: WEATHER_SCHEMA } }];
 			const messages: Message[] = [{ role: "user", content }];

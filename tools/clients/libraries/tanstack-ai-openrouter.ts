@@ -9,7 +9,7 @@ export const client: Library = {
 	models: [...OPENAI_MODELS, KIMI],
 	unsupported: {
 		error:
-			"it reads only OpenRouter's errors, whose `code` is a number (@openrouter/sdk, esm/models/unauthorizedresponseerrordata.js)",
+			"its errors have no status: @openrouter/sdk 0.13.20 reads only errors whose `code` is a number (esm/models/unauthorizedresponseerrordata.js:9; OpenAI's is a text), and @tanstack/ai 0.58.0 leaves out the `statusCode` of all others (dist/esm/activities/error-payload.js:39, `extractCode`)",
 	},
 	async open(context) {
 		const { base, load, model, token } = context;

@@ -8,10 +8,6 @@ const COMPATIBILITY_DATE = "2026-10-01";
 /** By the token. They end with the process. */
 const bindings = new Map<string, Promise<object>>();
 
-/** Why a client with this binding cannot do the scenario `abort`. */
-export const NO_SIGNAL =
-	"Miniflare's proxy of the binding for Node does not transfer an `AbortSignal` (npx vitest run --project binding tests it in a Worker)";
-
 export function aiBinding({ account, origin, token }: Context): Promise<object> {
 	const binding = bindings.get(token) ?? open({ account, origin, token });
 	bindings.set(token, binding);

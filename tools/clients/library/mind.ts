@@ -15,15 +15,22 @@ export const PROMPTS = {
 	limited: (text: string) => `Say this later: ${text}`,
 };
 
+/** Both calls, as a model of Codex writes them for its tool `exec`. */
+const WEATHER_SCRIPT = `const cities = ["Paris", "London"];
+const results = await Promise.all(cities.map((city) => tools.mcp__local__weather({ city })));
+for (const { content } of results) text(content[0].text);`;
+
 export function mind(): Script {
 	const refused = new Set<string>();
 	return ({ choice, json, tools, turns }) => {
 		// Some clients set an effort or instructions in a message after the results.
 		const last = turns.findLast(({ role }) => role !== "system");
 		// Genkit adds a turn with the schema.
-		const sinceAnswer = turns.slice(turns.findLastIndex(({ role }) => role === "assistant") + 1);
+		const answered = turns.findLastIndex(({ role, text }) => role === "assistant" && text !== "");
+		const sinceAnswer = turns.slice(answered + 1);
 		const prompt = sinceAnswer.flatMap(({ role, text }) => (role === "user" ? [text] : [])).join("\n");
-		if (last && last.results.length > 0)
+		// The result of Codex's search for tools has no text.
+		if (last?.results.some(({ text }) => text !== ""))
 			return say(`The tools answered: ${last.results.map(({ text }) => text).join("; ")}`);
 		const limited = /Say this later: (\S+)/.exec(prompt)?.[1];
 		if (limited !== undefined) {
@@ -42,6 +49,11 @@ export function mind(): Script {
 		}
 		const weather = tools.find((name) => name.includes("weather"));
 		if (prompt.includes("weather in Paris")) {
+			// Codex with `gpt-5.5` searches for the tools of an MCP server first, and with `gpt-6*` calls them in JavaScript.
+			if (weather === undefined && tools.includes("tool_search"))
+				return { kind: "tools", calls: [{ name: "tool_search", input: { query: "weather" } }] };
+			if (weather === undefined && tools.includes("functions__exec"))
+				return { kind: "tools", calls: [{ name: "functions__exec", input: { input: WEATHER_SCRIPT } }] };
 			if (weather === undefined || choice === "none") return say(`No tool among: ${tools.join(", ")}`);
 			return {
 				kind: "tools",

@@ -1,5 +1,5 @@
 /** Clients with pi's messages: `@earendil-works/pi-ai`, and its earlier releases under another name. */
-import { type Operations, WEATHER_SCHEMA } from "./client.ts";
+import { type Operations, PERSON_SCHEMA, WEATHER_SCHEMA } from "./client.ts";
 
 export interface Message {
 	content: { type: string; text?: string; id: string; name: string; arguments: { city: string } }[];
@@ -9,6 +9,8 @@ export interface Message {
 interface Options {
 	apiKey: string;
 	signal?: AbortSignal;
+	/** Returns what is sent instead of the payload. */
+	onPayload?(payload: object, model: { api: string }): object;
 }
 export interface Pi {
 	complete(model: object, context: object, options: Options): Promise<Message>;
@@ -19,13 +21,33 @@ export interface Pi {
 	): AsyncIterable<{ type: string; delta?: string; error?: Message }>;
 }
 
-export const NO_SCHEMA = "its options have no schema of the answer (dist/types.d.ts, `StreamOptions`)";
+/** Its options have no schema of the answer. Its hook for the payload adds the vendor's field. */
+function withSchema(payload: { text?: object; config?: object }, { api }: { api: string }): object {
+	const schema = PERSON_SCHEMA;
+	const named = { name: "person", strict: true, schema };
+	switch (api) {
+		case "anthropic-messages":
+			return { ...payload, output_config: { format: { type: "json_schema", schema } } };
+		case "google-generative-ai": {
+			const format = { responseMimeType: "application/json", responseJsonSchema: schema };
+			return { ...payload, config: { ...payload.config, ...format } };
+		}
+		case "openai-responses":
+			return { ...payload, text: { ...payload.text, format: { type: "json_schema", ...named } } };
+		default:
+			return { ...payload, response_format: { type: "json_schema", json_schema: named } };
+	}
+}
 
 export function pi(client: Pi, model: object, apiKey: string): Operations {
 	const userTurn = (content: string | object[]): object => ({ role: "user", content, timestamp: Date.now() });
 	const textOf = ({ content }: Message): string => content.map(({ text = "" }) => text).join("");
-	const answerTo = async (messages: object[], tools: object[] = []): Promise<Message> => {
-		const answer = await client.complete(model, { messages, tools }, { apiKey });
+	const answerTo = async (
+		messages: object[],
+		tools: object[] = [],
+		options: Partial<Options> = {},
+	): Promise<Message> => {
+		const answer = await client.complete(model, { messages, tools }, { apiKey, ...options });
 		if (answer.stopReason === "error") throw new Error(answer.errorMessage);
 		return answer;
 	};
@@ -61,6 +83,9 @@ export function pi(client: Pi, model: object, apiKey: string): Operations {
 						content: [{ type: "text", text: run(input.city) }],
 					});
 			}
+		},
+		async extract(prompt) {
+			return JSON.parse(textOf(await answerTo([userTurn(prompt)], [], { onPayload: withSchema })));
 		},
 		async describe(text, png) {
 			const data = Buffer.from(png).toString("base64");
