@@ -2,7 +2,7 @@
  * Global setup of the browser tests: the console in both runtimes, with an engine that streams until it is released.
  * `ganglion serve` requires tokens and has two accounts; `npm run dev` is open.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { chromium } from "playwright-core";
@@ -106,12 +106,18 @@ export default async function setup(project: TestProject): Promise<() => Promise
 	};
 }
 
-/** The project's configuration, without the build of a deployment: the setups before have built what the gateway serves. */
+/**
+ * The project's configuration, with a build that does nothing: the setups before have built what the gateway serves. Without a build of
+ * its own, wrangler would start the gateway anew for each of the 100 files that another test's build replaces.
+ */
 function configWithoutBuild(folder: string): string {
 	const path = join(folder, "wrangler.jsonc");
+	const watched = join(folder, "sources");
+	mkdirSync(watched);
+	const build = { command: "node --version", watch_dir: watched };
 	const text = readFileSync("wrangler.jsonc", "utf8");
 	const changed = text
-		.replace(/^\t"build": .*\n/m, "")
+		.replace(/^\t"build": .*$/m, `"build": ${JSON.stringify(build)},`)
 		.replace('"dist/deploy/index.js"', JSON.stringify(resolve("dist/worker/index.js")))
 		.replace('"console/site"', JSON.stringify(resolve("console/site")));
 	writeFileSync(path, changed);
