@@ -35,6 +35,22 @@ describe("LargeReads", () => {
 		await expect(reads.pull()).rejects.toThrow("reset");
 	});
 
+	it("reads all into one buffer, if a piece may be replaced", async () => {
+		const { readable, writable } = new IdentityTransformStream();
+		const writer = writable.getWriter();
+		const reads = new LargeReads(readable, undefined, true);
+		for (const text of ["first", "second", "a".repeat(4 * KIB)]) {
+			const written = writer.write(new TextEncoder().encode(text));
+			const piece = await reads.pull();
+			await written;
+			expect(new TextDecoder().decode(piece)).toBe(text);
+			expect(piece?.buffer.byteLength).toBe(4 * KIB);
+		}
+		const last = writer.write(new TextEncoder().encode("last"));
+		expect((await reads.pull())?.buffer.byteLength).toBe(16 * KIB);
+		await last;
+	});
+
 	it("reads a stream of chunks, and cancels it", async () => {
 		let reason: unknown = "none";
 		const chunks = (): ReadableStream<Uint8Array> =>

@@ -66,7 +66,8 @@ export class SafetensorsCheck {
 	}
 
 	#addToHeader(piece: Uint8Array): void {
-		this.#header.push(piece);
+		// The store frees the piece.
+		this.#header.push(piece.slice());
 		if (this.#headerEnd === undefined && this.#bytes >= LENGTH_BYTES) {
 			const begin = concat(this.#header);
 			this.#header = [begin];

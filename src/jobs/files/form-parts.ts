@@ -14,7 +14,10 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_PREAMBLE_BYTES = 4 * 1024;
 const LINE_END = "\r\n";
 
-/** `body`: read to its end, or cancelled, before the next part is read. Cancelling it ends the form. */
+/**
+ * `body`: read to its end, or cancelled, before the next part is read. Cancelling it ends the form. Each piece has a buffer that nobody else
+ * uses.
+ */
 export interface FormBodyPart {
 	name: string;
 	/** Absent: the part is no file. Without folders. */
@@ -26,7 +29,7 @@ export interface FormBodyPart {
 	body: ReadableStream<Uint8Array>;
 }
 
-/** Throws 1001 if the body is no complete form. */
+/** Throws 1001 if the body is no complete form. A piece of the body may be replaced by the next one. */
 export async function* formParts(
 	body: ReadableStream<Uint8Array> | null,
 	contentType: string,
@@ -92,7 +95,7 @@ class FormReader {
 			const length = end > 0 ? end : this.#rest.length - this.#delimiter.length + 1;
 			if (length > 0) {
 				const piece = this.#rest.subarray(0, length);
-				this.#rest = this.#rest.subarray(length);
+				this.#rest = bufferOf(new Uint8Array(this.#rest.subarray(length)));
 				return piece;
 			}
 			await this.#more();
@@ -120,7 +123,7 @@ class FormReader {
 	async #more(): Promise<void> {
 		const piece = await this.#source.pull();
 		if (!piece) throw endsEarly();
-		this.#rest = this.#rest.length === 0 ? bufferOf(piece) : bufferOf(concat([this.#rest, piece]));
+		this.#rest = bufferOf(concat([this.#rest, piece]));
 	}
 }
 

@@ -1,6 +1,7 @@
 /** The objects of one account, for the rooms: calls of its `BlobStore` object, and of the store outside if there is one. */
 import { AiError } from "../../core/errors.ts";
 import { requireDiskSpace } from "../../core/object-failure.ts";
+import { release } from "../../media/bytes.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 import type { RemoteCalls } from "../remote-calls.ts";
 import type { BlobStoreObject, OpenedBlob, PutRefusal, PutResult } from "./blob-store.ts";
@@ -44,6 +45,7 @@ interface PutInProgress {
 	announced: number;
 	/** Of the object. */
 	maxBytes: number;
+	isOwned: boolean;
 	/** Why the parts have ended early. */
 	failure?: Error;
 }
@@ -60,7 +62,7 @@ export class AccountBlobs implements Blobs {
 	async put(key: string, body: BlobBody, options: PutOptions = {}): Promise<BlobHead> {
 		checkKey(key);
 		requireDiskSpace("objects");
-		const { maxBytes = Number.POSITIVE_INFINITY } = options;
+		const { isOwned = false, maxBytes = Number.POSITIVE_INFINITY } = options;
 		const bytes = body instanceof Uint8Array ? body.length : options.bytes;
 		if (bytes !== undefined && bytes > maxBytes) {
 			if (!(body instanceof Uint8Array)) await body.cancel();
@@ -68,7 +70,7 @@ export class AccountBlobs implements Blobs {
 		}
 		if (!this.#services.outside && body instanceof Uint8Array && body.length <= PIECE_BYTES)
 			return (await this.#checked((stub) => stub.putPiece(key, body, this.maxBytes))).head;
-		return this.#putParts(key, body, { ...(bytes !== undefined && { bytes }), maxBytes });
+		return this.#putParts(key, body, { ...(bytes !== undefined && { bytes }), maxBytes, isOwned });
 	}
 
 	async get(key: string, range?: BlobRange): Promise<StoredBlob | undefined> {
@@ -123,7 +125,7 @@ export class AccountBlobs implements Blobs {
 	async #putParts(
 		key: string,
 		body: BlobBody,
-		{ bytes = 0, maxBytes }: { bytes?: number; maxBytes: number },
+		{ bytes = 0, maxBytes, isOwned }: { bytes?: number; maxBytes: number; isOwned: boolean },
 	): Promise<BlobHead> {
 		const { outside, uuid } = this.#services;
 		const name = outside ? `${this.#account}/${uuid()}` : null;
@@ -132,7 +134,7 @@ export class AccountBlobs implements Blobs {
 		try {
 			const bounds = { bytes, maxBytes: this.maxBytes };
 			const { content } = await this.#checked((stub) => stub.begin({ store, name }, bounds));
-			const begun: PutInProgress = { content, store, bytes: 0, announced: bytes, maxBytes };
+			const begun: PutInProgress = { content, store, bytes: 0, announced: bytes, maxBytes, isOwned };
 			put = begun;
 			const parts = this.#counted(body, begun);
 			if (outside && name !== null) await external(outside, outside.write(name, parts));
@@ -152,9 +154,11 @@ export class AccountBlobs implements Blobs {
 	async *#counted(body: BlobBody, put: PutInProgress): AsyncGenerator<Uint8Array> {
 		try {
 			let piece = 0;
-			for await (const part of partsOf(body, put.store === "pieces" ? PIECE_BYTES : PART_BYTES)) {
+			const { isOwned, store } = put;
+			for await (const part of partsOf(body, store === "pieces" ? PIECE_BYTES : PART_BYTES, isOwned)) {
 				await this.#count(part, piece++, put);
 				yield part;
+				if (isOwned && store === "pieces") release(part);
 			}
 		} catch (error) {
 			put.failure = error instanceof Error ? error : new Error("The body failed", { cause: error });

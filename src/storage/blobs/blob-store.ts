@@ -4,6 +4,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { eraseObject } from "../../core/erase-object.ts";
+import { release } from "../../media/bytes.ts";
 import {
 	BlobTable,
 	type ContentPlace,
@@ -95,6 +96,8 @@ export class BlobStoreObject extends DurableObject {
 	): PutResult {
 		const extended = this.extend(content, { store: "pieces", added, maxBytes });
 		if (extended.ok) this.#pieces.write(content, piece, bytes);
+		// The call has copied them.
+		release(bytes);
 		return extended;
 	}
 
@@ -270,7 +273,9 @@ export class BlobStoreObject extends DurableObject {
 	#read(content: number, offset: number, end: number): Uint8Array | undefined {
 		const piece = Math.floor(offset / PIECE_BYTES);
 		const start = piece * PIECE_BYTES;
-		return this.#pieces.read(content, piece)?.slice(offset - start, end - start);
+		const bytes = this.#pieces.read(content, piece);
+		const isWhole = offset === start && end - start >= (bytes?.length ?? 0);
+		return isWhole ? bytes : bytes?.slice(offset - start, end - start);
 	}
 
 	#refusal(store: StoreName, added: number, maxBytes: number): PutRefusal | undefined {

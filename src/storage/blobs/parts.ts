@@ -1,10 +1,26 @@
 /** Divides a body into parts of one size. */
-import { concat } from "../../media/bytes.ts";
+import { concat, release } from "../../media/bytes.ts";
 import type { BlobBody } from "./blobs.ts";
 
-/** Yields parts of `partBytes`, and a smaller last one. An empty body is one empty part. A reader that stops early cancels the stream. */
-export async function* partsOf(body: BlobBody, partBytes: number): AsyncGenerator<Uint8Array> {
+/**
+ * Yields parts of `partBytes`, and a smaller last one. An empty body is one empty part. A reader that stops early cancels the stream.
+ * `isOwned`: the chunks are freed when they are in a part, and each part has its own buffer.
+ */
+export async function* partsOf(
+	body: BlobBody,
+	partBytes: number,
+	isOwned = false,
+): AsyncGenerator<Uint8Array> {
 	let chunks: Uint8Array[] = [];
+	/** Chunks without further bytes. */
+	let used: Uint8Array[] = [];
+	const whole = (): Uint8Array => {
+		const part = isOwned ? concat(chunks) : joined(chunks);
+		used.forEach(release);
+		chunks = [];
+		used = [];
+		return part;
+	};
 	let size = 0;
 	let isEmpty = true;
 	for await (const chunk of body instanceof Uint8Array ? [body] : body) {
@@ -13,18 +29,18 @@ export async function* partsOf(body: BlobBody, partBytes: number): AsyncGenerato
 			chunks.push(piece);
 			size += piece.length;
 			at += piece.length;
+			if (isOwned && at === chunk.length) used.push(chunk);
 			if (size < partBytes) continue;
-			yield whole(chunks);
+			yield whole();
 			isEmpty = false;
-			chunks = [];
 			size = 0;
 		}
 	}
-	if (size > 0 || isEmpty) yield whole(chunks);
+	if (size > 0 || isEmpty) yield whole();
 }
 
 /** Without a copy, if possible. */
-const whole = (chunks: readonly Uint8Array[]): Uint8Array => {
+const joined = (chunks: readonly Uint8Array[]): Uint8Array => {
 	const [only] = chunks;
 	return chunks.length === 1 && only ? only : concat(chunks);
 };

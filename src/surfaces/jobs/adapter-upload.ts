@@ -52,7 +52,7 @@ export async function storeAdapterFile(
 		const checked = checkedBy(check, body, (found) => {
 			rank = found;
 		});
-		const { bytes } = await blobs.put(key, checked, { maxBytes: fileBytes });
+		const { bytes } = await blobs.put(key, checked, { maxBytes: fileBytes, isOwned: true });
 		return { name, bytes, rank };
 	};
 	try {

@@ -37,13 +37,16 @@ interface UploadClock {
 
 const CLOCK: UploadClock = { now: () => Date.now(), startTimer: startNativeTimer };
 
-/** The body, which fails if the client sends nothing or too little for too long. The time in which the store takes it does not count. */
+/**
+ * The body, which fails if the client sends nothing or too little for too long. The time in which the store takes it does not count. A piece
+ * is replaced by the next one.
+ */
 export function inUploadTime(
 	body: ReadableStream<Uint8Array>,
 	{ now, startTimer } = CLOCK,
 ): ReadableStream<Uint8Array> {
 	// Reads of 4 KB, as the runtime has them by default, cost more memory and time than the bytes of a file.
-	const source = new LargeReads(body);
+	const source = new LargeReads(body, undefined, true);
 	const end = now() + UPLOAD_MS;
 	let waitedMs = 0;
 	let bytes = 0;

@@ -34,7 +34,7 @@ export async function storeUpload(
 	if (!(await jobs.files(account, (files) => files.begin(account, { id, owner, createdAt }, bounds))))
 		throw new AiError("storageFull", `The account has at most ${bounds.maxFiles} files: delete some`);
 	const put = async (body: ReadableStream<Uint8Array>): Promise<number> =>
-		(await blobs.put(fileKey(id), body, { maxBytes: bounds.fileBytes })).bytes;
+		(await blobs.put(fileKey(id), body, { maxBytes: bounds.fileBytes, isOwned: true })).bytes;
 	try {
 		const form = await readForm(request, put);
 		const record = read(form, createdAt);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { formParts } from "../../../src/jobs/files/form-parts.ts";
+import { release } from "../../../src/media/bytes.ts";
 
 const TYPE = "multipart/form-data; boundary=XX";
 
@@ -39,6 +40,21 @@ const PARTS = [
 describe("a form", () => {
 	it.each([1, 2, 3, 5, 8, 13, 64, 4_096])("is read in pieces of %d bytes", async (size) => {
 		expect(await read(FORM, { size })).toEqual(PARTS);
+	});
+
+	it("gives each piece a buffer of its own, which its reader may free", async () => {
+		const content = "0123456789".repeat(2_000);
+		const form = `${part('content-disposition: form-data; name="file"', content)}${part('content-disposition: form-data; name="purpose"', "batch")}--XX--`;
+		const texts: string[] = [];
+		for await (const { body } of formParts(streamOf(form, 700), TYPE)) {
+			let text = "";
+			for await (const piece of body) {
+				text += new TextDecoder().decode(piece);
+				release(piece);
+			}
+			texts.push(text);
+		}
+		expect(texts).toEqual([content, "batch"]);
 	});
 
 	it("may have a preamble, a quoted boundary and empty parts", async () => {

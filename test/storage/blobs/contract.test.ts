@@ -52,6 +52,24 @@ const failure = async (call: Promise<unknown>): Promise<string> => {
 };
 
 describe.each(STORES)("stored objects in %s", (store) => {
+	it.each([1, MIB, THREE_PARTS])("frees the pieces of a stream that it owns, of %d bytes", async (length) => {
+		const { blobs } = await openStore(store);
+		const bytes = pattern(length);
+		const { stream } = streamOf(bytes);
+		const pieces: Uint8Array[] = [];
+		const watched = stream.pipeThrough(
+			new TransformStream<Uint8Array, Uint8Array>({
+				transform(piece, controller) {
+					pieces.push(piece);
+					controller.enqueue(piece);
+				},
+			}),
+		);
+		await blobs.put("files/1", watched, { isOwned: true });
+		expect(same(await read(await blobs.get("files/1")), bytes)).toBe(true);
+		expect(pieces.map((piece) => piece.length)).toEqual(pieces.map(() => 0));
+	});
+
 	it.each([0, 1, 10_000, MIB, MIB + 1, THREE_PARTS])(
 		"returns the %d bytes that were stored",
 		async (length) => {
