@@ -126,15 +126,19 @@ function runUniversal(c: Context, call: AppCall): Promise<Response> {
 	});
 }
 
-/** `queueRequest` of the query: the queue. */
+/** `queueRequest` of the query: the queue, whose requests need no content type. */
 async function runModel(c: Context, call: AppCall): Promise<Response> {
 	const model = pathParameter(c, "model");
 	const isQueue = c.req.query("queueRequest") === "true";
-	const reading = isQueue ? readJson(c.req.raw, call.services) : undefined;
-	const fields = await reading?.catch(() => undefined);
-	if (isQueue && fields !== undefined) {
+	const { raw } = c.req;
+	const reading = isQueue
+		? readJson(raw, call.services).then((fields): Inputs => ({ fields }))
+		: readInputs(raw, call.services);
+	// A request that cannot be read has a log in its gateway.
+	const { fields } = (await reading.catch(() => undefined)) ?? {};
+	if (isRecord(fields) && ("requests" in fields || "request_id" in fields)) {
 		const { answerQueued, hasRequests } = await import("../jobs/queued-run.ts");
-		const queued = { model, fields, queueRequest: true, headers: c.req.raw.headers };
+		const queued = { model, fields, queueRequest: isQueue, headers: raw.headers };
 		if (hasRequests(queued)) {
 			const [start = "", end = ""] = WRAPS.envelope(SPLIT).split(SPLIT);
 			const answer = await answerQueued(queued, call, { start, end });
@@ -153,8 +157,7 @@ async function runModel(c: Context, call: AppCall): Promise<Response> {
 				(await isNamed(model, call));
 			if (!isKnown) throw new AiError("noRoute");
 			if (isQueue) refuseQueue();
-			const inputs = await readInputs(c.req.raw, call.services);
-			return { model, inputs: { ...inputs, query: queryOf(c) } };
+			return { model, inputs: { ...(await reading), query: queryOf(c) } };
 		},
 	});
 }

@@ -100,18 +100,26 @@ describe("the asynchronous queue", () => {
 		expect(await (raw as Response).json()).toMatchObject(RESULTS);
 	});
 
-	it("is not needed for a few requests: the binding and RPC answer them at once", async () => {
-		const { binding, rpc, queued, services } = world();
+	it("is not needed for a few requests: REST, the binding and RPC answer them at once", async () => {
+		const { binding, rest, rpc, queued, services } = world();
 		const reply = await binding({ requests: REQUESTS }, { queueRequest: false });
 		expect(reply).toMatchObject({ status: 200, body: RESULTS });
 		expect((await rpc.run(LLAMA, { requests: REQUESTS })) as Results).toMatchObject(RESULTS);
+		for (const query of ["", "?queueRequest=false"])
+			expect(await rest({ requests: REQUESTS }, query)).toMatchObject({
+				...{ status: 200, body: { success: true, errors: [], result: RESULTS } },
+			});
 		expect(queued).toEqual([]);
 		const { requests } = await services.ledgers.of("local").requests({});
-		expect(requests.map(({ outcome }) => outcome)).toEqual(Array(4).fill("ok"));
+		expect(requests.map(({ outcome }) => outcome)).toEqual(Array(8).fill("ok"));
 		const many = Array.from({ length: 101 }, () => ({ prompt: "One" }));
 		expect((await binding({ requests: many })).body).toMatchObject({
 			...{ internalCode: 8001, description: expect.stringMatching(/1 to 100 requests without queueRequest/) },
 		});
+		expect(await rest({ requests: many }, "")).toMatchObject({
+			...{ status: 400, body: { errors: [{ code: 8001 }] } },
+		});
+		expect((await rest({ request_id: "1" }, "")).body).toMatchObject({ errors: [{ code: 8001 }] });
 	});
 
 	it("bills each request in full, once", async () => {

@@ -314,11 +314,11 @@ describe("failures over REST", () => {
 		).toBe(200);
 	});
 
-	it("refuses the asynchronous queue", async () => {
+	it("refuses the asynchronous queue for other inputs, and on the universal route", async () => {
 		for (const [path, body] of [
 			[`/run/${LLAMA}?queueRequest=true`, { prompt: "Hi" }],
-			[`/run/${LLAMA}`, { requests: [{ prompt: "Hi" }] }],
-			[`/run/${LLAMA}`, { request_id: "1" }],
+			["/run", { model: LLAMA, input: { requests: [{ prompt: "Hi" }] } }],
+			["/run", { model: LLAMA, input: { request_id: "1" } }],
 		] as const)
 			expect((await failing(path, body)).text).toMatch(/asynchronous queue.*"code":8001/);
 	});
