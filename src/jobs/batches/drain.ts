@@ -64,7 +64,7 @@ export class Drain {
 		for (;;) {
 			const delay = this.#delay();
 			const mayStart = delay === undefined && !this.#isStopping;
-			if (mayStart) this.#start();
+			if (mayStart) await this.#start();
 			else this.#giveBack();
 			if (this.#running > 0 && !this.#mustExchange(mayStart)) {
 				await this.#next();
@@ -114,18 +114,25 @@ export class Drain {
 		return this.#ended.length > 0 ? this.#ready.length === 0 : mayStart && this.#mayClaim;
 	}
 
-	#start(): void {
-		for (let free = this.#free; free > 0 && this.#ready.length > 0; free--) {
+	/** Starts lines that were claimed. */
+	async #start(): Promise<void> {
+		const { jobPace, wait } = this.#calls.services;
+		for (let free = this.#free; free > 0; free--) {
 			const claimed = this.#ready.shift();
 			if (!claimed) return;
 			this.#running++;
 			this.#started++;
-			void this.#line(claimed).then(({ end, wait }) => {
+			void this.#line(claimed).then(({ end, wait: until }) => {
 				this.#running--;
 				this.#ended.push(end);
-				if (wait) this.#wait = wait;
+				if (until) this.#wait = until;
 				this.#change.resolve();
 			});
+			const gap = jobPace.gap();
+			if (gap === 0) continue;
+			await wait(gap);
+			// Meanwhile a line may have been refused, or other batches may have started lines.
+			if (this.#wait || this.#free === 0 || this.#context.signal.aborted) return;
 		}
 	}
 

@@ -1,7 +1,8 @@
 /**
  * How many lines run at the same time in this process, by backend. Lines take what live requests leave: their number grows by one for each
  * round of answers, and is halved when the backend refuses work or when the first tokens of live requests come later than before.
- * Before the first answer of a model its backend is not known: then the model has a pace of its own.
+ * Before the first answer of a model its backend is not known: then the model has a pace of its own. Beside live requests lines start one
+ * after another: a process has one thread, and many lines that start, and end, at once would delay those requests.
  */
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
@@ -15,6 +16,10 @@ const LATE = 1.5;
 /** A difference below it is no sign of load. */
 const LATE_MS = 50;
 const AVERAGE_OF = 20;
+/** Of two starts, beside live requests. */
+const GAP_MS = 4;
+/** After the end of a live request others are expected for so long. */
+const LIVE_MS = 2_000;
 /** Only after so many requests is the time known. */
 const MIN_SAMPLES = 5;
 const MAX_KEYS = 1_000;
@@ -43,6 +48,10 @@ export class Pace {
 	readonly #live = new BoundedMap<string, LiveTimes>(MAX_KEYS);
 	/** Tickets of lines, whose times are not those of live requests. */
 	readonly #lines = new Set<string>();
+	/** The end of the latest live request. Epoch milliseconds, as the next one. */
+	#liveAt = Number.NEGATIVE_INFINITY;
+	/** No line starts before, in the process. */
+	#nextStart = 0;
 
 	/** `now`: epoch milliseconds. */
 	constructor(now: () => number) {
@@ -60,6 +69,17 @@ export class Pace {
 	/** Milliseconds of the pause after a refusal. */
 	pause(model: string): number {
 		return this.#pauseOf(this.#lane(this.#keyOf(model)));
+	}
+
+	/** A line has started. Returns the milliseconds before the next one. 0: no live requests were there lately. */
+	gap(): number {
+		const now = this.#now();
+		const since = now - this.#liveAt;
+		if (since < 0 || since > LIVE_MS) return 0;
+		// The clock may be set back.
+		const last = this.#nextStart - now > LIVE_MS ? now : Math.max(now, this.#nextStart);
+		this.#nextStart = last + GAP_MS;
+		return this.#nextStart - now;
 	}
 
 	/** A line starts. Returns what its end calls. `backend`: empty if none has answered. */
@@ -88,7 +108,9 @@ export class Pace {
 	get observer(): ExchangeObserver {
 		return {
 			settled: ({ id }, { settlement: { backend, firstTokenMs, outcome } }) => {
-				if (this.#lines.has(id) || firstTokenMs === undefined || outcome !== "ok") return;
+				if (this.#lines.has(id)) return;
+				this.#liveAt = this.#now();
+				if (firstTokenMs === undefined || outcome !== "ok") return;
 				this.#add(backend, firstTokenMs);
 			},
 		};

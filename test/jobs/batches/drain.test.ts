@@ -19,7 +19,7 @@ async function drained(characters: number): Promise<{ stored: number; waited: nu
 		},
 		{
 			services: {
-				jobPace: { free: () => CONCURRENCY - running, pause: () => 0 } as never,
+				jobPace: { free: () => CONCURRENCY - running, gap: () => 0, pause: () => 0 } as never,
 				jobSettings: {} as never,
 				now: () => 0,
 				wait: async () => {},

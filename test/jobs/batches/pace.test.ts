@@ -42,6 +42,22 @@ describe("the pace of lines", () => {
 		expect(free()).toBe(2);
 	});
 
+	it("starts lines one after another for two seconds after a live request", () => {
+		const { pace, live, pass } = started();
+		expect(pace.gap()).toBe(0);
+		live(10);
+		expect([pace.gap(), pace.gap(), pace.gap()]).toEqual([4, 8, 12]);
+		pass(10);
+		expect(pace.gap()).toBe(6);
+		pass(2_000);
+		expect(pace.gap()).toBe(0);
+		live(10);
+		pass(-3_600_000);
+		expect(pace.gap()).toBe(0);
+		live(10);
+		expect(pace.gap()).toBe(4);
+	});
+
 	it("pauses no longer than that if the clock is set back", () => {
 		const { run, free, pass, pace } = started();
 		run(false);
