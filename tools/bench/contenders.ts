@@ -101,6 +101,8 @@ export interface GanglionOptions {
 	wrapper?: readonly string[];
 	/** More exact routes than those of the bench. */
 	extraRoutes?: number;
+	/** `JOBS`. */
+	jobs?: object;
 	/** Each engine is a pool of so many addresses, which all are the bench's engine. Absent: it has one address. */
 	replicas?: number;
 }
@@ -181,6 +183,7 @@ async function ganglion(
 		ledger,
 		wrapper,
 		extraRoutes = 0,
+		jobs,
 		replicas,
 	}: GanglionOptions = {},
 ): Promise<Contender> {
@@ -238,6 +241,7 @@ async function ganglion(
 			// As `ganglion serve`.
 			SHARDS: Number(process.env.BENCH_SHARDS ?? 1),
 			...(ledger && { LEDGER: ledger }),
+			...(jobs && { JOBS: jobs }),
 			ADMIN_TOKEN,
 		},
 		...runtimeSettings(),

@@ -1,5 +1,8 @@
 /** The scenarios of the bench. Each starts the contenders that it needs and stops them. */
+import { adapterLoads } from "./adapters.ts";
 import { attack } from "./attack.ts";
+import { batchUploads } from "./batch-uploads.ts";
+import { batches, liveBesideBatch } from "./batches.ts";
 import { streamsBesideQueries } from "./beside-queries.ts";
 import { bundleSize } from "./bundle.ts";
 import { COALESCE_MS, type Contender, type ContenderName, type How, type Mode } from "./contenders.ts";
@@ -51,6 +54,10 @@ export type ScenarioName =
 	| "storage"
 	| "vectors"
 	| "beside-queries"
+	| "batches"
+	| "beside-batch"
+	| "batch-uploads"
+	| "adapters"
 	| "attack"
 	| "gateways"
 	| "logs"
@@ -160,6 +167,10 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	storage: durableStores,
 	vectors: vectorIndexes,
 	"beside-queries": streamsBesideQueries,
+	batches,
+	"beside-batch": liveBesideBatch,
+	"batch-uploads": batchUploads,
+	adapters: adapterLoads,
 	attack,
 	gateways,
 	logs: logPages,
