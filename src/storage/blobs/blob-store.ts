@@ -4,7 +4,6 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { eraseObject } from "../../core/erase-object.ts";
-import { release } from "../../media/bytes.ts";
 import {
 	BlobTable,
 	type ContentPlace,
@@ -95,9 +94,7 @@ export class BlobStoreObject extends DurableObject {
 		{ piece, bytes, added, maxBytes }: { piece: number; bytes: Uint8Array; added: number; maxBytes: number },
 	): PutResult {
 		const extended = this.extend(content, { store: "pieces", added, maxBytes });
-		if (extended.ok) this.#pieces.write(content, piece, bytes);
-		// The call has copied them.
-		release(bytes);
+		if (extended.ok) this.#pieces.take(content, piece, bytes);
 		return extended;
 	}
 
@@ -273,9 +270,7 @@ export class BlobStoreObject extends DurableObject {
 	#read(content: number, offset: number, end: number): Uint8Array | undefined {
 		const piece = Math.floor(offset / PIECE_BYTES);
 		const start = piece * PIECE_BYTES;
-		const bytes = this.#pieces.read(content, piece);
-		const isWhole = offset === start && end - start >= (bytes?.length ?? 0);
-		return isWhole ? bytes : bytes?.slice(offset - start, end - start);
+		return this.#pieces.read(content, piece)?.slice(offset - start, end - start);
 	}
 
 	#refusal(store: StoreName, added: number, maxBytes: number): PutRefusal | undefined {

@@ -1,5 +1,7 @@
 /** Bytes in rows of an object's SQLite database, because a row has at most 2 MB. */
 
+import { release } from "../../media/bytes.ts";
+
 /** Written by `write`; deleted with their content. */
 const PIECES = `CREATE TABLE IF NOT EXISTS pieces (
 	content INTEGER NOT NULL,
@@ -26,6 +28,12 @@ export class PieceTable {
 
 	write(content: number, piece: number, bytes: Uint8Array): void {
 		this.#sql.exec("INSERT INTO pieces VALUES (?, ?, ?)", content, piece, bytes);
+	}
+
+	/** Writes bytes that the call of an object has copied, and frees them. */
+	take(content: number, piece: number, bytes: Uint8Array): void {
+		this.write(content, piece, bytes);
+		release(bytes);
 	}
 
 	read(content: number, piece: number): Uint8Array | undefined {
