@@ -22,6 +22,8 @@ import { LocalProblem, type ProblemCode } from "./problem.ts";
 
 /** A server that has a model. */
 export interface Address {
+	/** For messages: what answers there. */
+	server: string;
 	url: URL;
 	agent: Agent;
 	/** Later calls of the model may go there from the gateway itself. It has the same key. */
@@ -146,7 +148,7 @@ async function call(
 			failure = error;
 			if (passed.signal.aborted) break;
 		}
-	throw new LocalProblem("engine_unavailable", "llama-server has ended, and starts again", {
+	throw new LocalProblem("engine_unavailable", `${addresses.at(-1)?.server} has ended, and starts again`, {
 		...{ retryAfter: 1, cause: failure },
 	});
 }

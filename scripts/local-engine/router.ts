@@ -15,6 +15,7 @@ const SLEEP_AFTER_SECONDS = 1_800;
 /** Its other lines are several for each request, which this process would read. */
 const WARNINGS = "2";
 const UNLIMITED = 0;
+const NAME = "llama-server";
 /** A connection occupies a thread for five seconds after its last answer. */
 const CONNECTIONS = "256";
 
@@ -53,7 +54,7 @@ export class Router {
 				options.log(`${model} is ${value}${failed ? ", because it failed" : ""}`),
 		});
 		this.#server = new ManagedServer({
-			...{ name: "llama-server", folder: this.#folder, log: options.log },
+			...{ name: NAME, folder: this.#folder, log: options.log },
 			key: options.key,
 			command: (port) => this.#command(port),
 			started: () => void this.#models.follow(),
@@ -86,9 +87,12 @@ export class Router {
 	async addresses(model: string): Promise<Address[]> {
 		const url = await this.#server.ready();
 		const { port } = this.states.get(model) ?? {};
-		const router = { url, agent: this.#agent };
+		const router = { server: NAME, url, agent: this.#agent };
 		if (port === undefined || this.#most !== UNLIMITED) return [router];
-		return [{ url: new URL(`http://127.0.0.1:${port}`), agent: this.#modelAgent, isOpen: true }, router];
+		return [
+			{ server: NAME, url: new URL(`http://127.0.0.1:${port}`), agent: this.#modelAgent, isOpen: true },
+			router,
+		];
 	}
 
 	/** Takes other models. Loaded ones that it still has stay loaded, unless fewer fit into the memory at once. */

@@ -34,6 +34,8 @@ const List = z.object({
 
 const Refusal = z.object({ error: z.object({ message: z.string() }) });
 
+const NAME = "The engine of ONNX models";
+
 interface SidecarOptions {
 	key: string;
 	env: Readonly<Record<string, string | undefined>>;
@@ -55,7 +57,7 @@ export class Sidecar {
 	/** Resolves when the server answers. Throws a problem if it cannot be installed. The second one is for a kept connection that has ended. */
 	async addresses(): Promise<Address[]> {
 		const server = await this.#start();
-		const address = { url: await server.ready(), agent: this.#agent, isOpen: true };
+		const address = { server: NAME, url: await server.ready(), agent: this.#agent, isOpen: true };
 		return [address, address];
 	}
 
@@ -128,7 +130,7 @@ export class Sidecar {
 		const program = await installEngine(env, log);
 		if (this.#isStopped) throw new Error("The local engine is stopped");
 		const server: ManagedServer = new ManagedServer({
-			...{ name: "The engine of ONNX models", folder: this.#folder, log, key },
+			...{ name: NAME, folder: this.#folder, log, key },
 			command: (port) => ({
 				command: process.execPath,
 				args: [program],
