@@ -1,11 +1,11 @@
 /**
  * Queries that an isolate has answered, and has not reported to the registry of their account. Those of the same time are one report. A report
- * that fails is repeated with its id, so each query is counted once. A kill loses those of the last second.
+ * that fails is repeated with its id, so each query is counted once. A kill loses those of the last ten seconds: a commit delays everything in the process.
  */
 import { utcDay } from "../../../accounts/clock.ts";
 import type { QueryCount, QueryReport } from "../durable/day-table.ts";
 
-const REPORT_AFTER_MS = 1_000;
+const REPORT_AFTER_MS = 10_000;
 const REPEAT_AFTER_MS: readonly number[] = [1_000, 5_000, 15_000];
 
 interface QueryCountServices {

@@ -24,8 +24,8 @@ const VECTORS = `CREATE TABLE IF NOT EXISTS vectors (
 const BY_NAMESPACE =
 	"CREATE INDEX IF NOT EXISTS vectors_by_namespace ON vectors (namespace) WHERE namespace IS NOT NULL";
 
-/** A scan lets other requests run after about 2 milliseconds. */
-const SLICE_US = 2_000;
+/** A scan lets other requests run for a millisecond after about so much time: chunks of streams need several turns. */
+const SLICE_US = 700;
 /** About 65,000 values each. */
 const CODED_BLOCK_US = 15;
 const BLOCK_US = 90;

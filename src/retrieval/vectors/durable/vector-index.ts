@@ -178,7 +178,7 @@ export abstract class VectorIndexObject extends DurableObject implements ShardCa
 			account: current.account,
 			owner: this.ctx.id.toString(),
 			dimensions: current.dimensions,
-			pause: () => scheduler.wait(0),
+			pause: () => scheduler.wait(1),
 		});
 		return this.#shard;
 	}
