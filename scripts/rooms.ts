@@ -11,6 +11,7 @@ const REPLACED: Readonly<Record<RoomPart, Readonly<Record<string, readonly strin
 	vectors: {
 		"config/left-out-rooms.ts": ["config/vectors.ts"],
 		"retrieval/vectors/left-out.ts": [
+			"retrieval/vectors/client/query-counts.ts",
 			"retrieval/vectors/client/vector-indexes.ts",
 			"retrieval/vectors/client/vector-objects.ts",
 			"retrieval/vectors/durable/registry.ts",

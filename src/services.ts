@@ -49,7 +49,12 @@ import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
 import { UnchangedStreams } from "./pipeline/unchanged-streams.ts";
 import { StoredResponses, storeCalls } from "./responses/client/stored-responses.ts";
 import type { ResponseStoreObject } from "./responses/durable/response-store.ts";
-import { createRetrieval, type RetrievalObjects, retrievalObjects } from "./retrieval/create-retrieval.ts";
+import {
+	createQueryCounts,
+	createRetrieval,
+	type RetrievalObjects,
+	retrievalObjects,
+} from "./retrieval/create-retrieval.ts";
 import { createConverter } from "./retrieval/documents/documents-entrypoint.ts";
 import { createStorage, type StorageBindings } from "./storage/create-storage.ts";
 import { createShadows } from "./surfaces/jobs/create-shadows.ts";
@@ -88,6 +93,7 @@ type Persistent = Omit<AppServices, keyof Configured> & {
 	runningRequests: RunningRequests;
 	responseStores: DurableObjectNamespace<ResponseStoreObject>;
 	retrievalObjects: RetrievalObjects;
+	queryCounts: ReturnType<typeof createQueryCounts>;
 	/** For the object of an index, whose own calls were checked. */
 	ownShards: Pick<RetrievalObjects, "index">;
 	jobStores: DurableObjectNamespace<JobStoreObject>;
@@ -199,6 +205,8 @@ export function createPersistent(
 		ledgers.forget(account);
 		directory.forget(account);
 	});
+	const queryCounts = createQueryCounts(bindings, { now, wait, waitUntil, keepAlive });
+	background.onClose(() => queryCounts.flushAll());
 	// A closure, because workerd's `fetch` throws if it is called with another `this`.
 	const calls: typeof fetch = (input, init) => fetch(input, init);
 	const pools = createPools({ fetch: calls, now, wait, waitUntil: keepAlive, fleet: FLEET });
@@ -265,6 +273,7 @@ export function createPersistent(
 		responseStores: RESPONSE_STORE,
 		retrievalObjects: retrievalObjects(bindings),
 		ownShards: retrievalObjects(withCountedObjects(uncounted, { openObjects })),
+		queryCounts,
 		...{ jobStores: JOB_STORE, ...present({ batchEvents: bindings.BATCH_EVENTS }) },
 		isOnlyProcess: config.openFiles !== undefined && !workers,
 		openObjects,

@@ -12,6 +12,7 @@ import type { Caller } from "../src/pipeline/request.ts";
 import { StoredResponses, storeCalls } from "../src/responses/client/stored-responses.ts";
 import { convertFile } from "../src/retrieval/documents/convert-file.ts";
 import { SearchInstances, searchObjects } from "../src/retrieval/search/client/search-instances.ts";
+import { QueryCounts } from "../src/retrieval/vectors/client/query-counts.ts";
 import { VectorIndexes } from "../src/retrieval/vectors/client/vector-indexes.ts";
 import { vectorObjects } from "../src/retrieval/vectors/client/vector-objects.ts";
 import { createPersistent, servicesOf } from "../src/services.ts";
@@ -95,15 +96,21 @@ export function testServices({
 		now: () => NOW,
 	});
 	const objects = vectorObjects(env);
-	const vectorIndexes = new VectorIndexes({
-		...{ fetch: fetch ?? services.fetch, connect },
-		registry: (account) => objects.registry(`${account}-${suffix}`),
-		index: objects.index,
-		settings: config.vectors,
+	const counted = {
 		now: () => NOW,
 		uuid: () => crypto.randomUUID(),
 		wait: async () => {},
-		waitUntil: (promise) => void promise.catch(() => {}),
+		waitUntil: (promise: Promise<unknown>) => void promise.catch(() => {}),
+	};
+	const vectorIndexes = new VectorIndexes({
+		...{ ...counted, fetch: fetch ?? services.fetch, connect },
+		queryCounts: new QueryCounts({
+			...{ ...counted, keepAlive: counted.waitUntil },
+			report: (account, report) => objects.registry(`${account}-${suffix}`).countQueries(report),
+		}),
+		registry: (account) => objects.registry(`${account}-${suffix}`),
+		index: objects.index,
+		settings: config.vectors,
 	});
 	const searches = searchObjects(env);
 	const searchInstances = new SearchInstances({

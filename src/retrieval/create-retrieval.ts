@@ -6,6 +6,7 @@ import {
 	searchObjects,
 } from "./search/client/search-instances.ts";
 import type { SearchSettings } from "./search/records.ts";
+import { QueryCounts } from "./vectors/client/query-counts.ts";
 import { VectorIndexes, type VectorSettings } from "./vectors/client/vector-indexes.ts";
 import {
 	type VectorObjects,
@@ -19,6 +20,17 @@ export const retrievalObjects = (bindings: VectorRoomBindings & SearchRoomBindin
 	...vectorObjects(bindings),
 	...searchObjects(bindings),
 });
+
+/** Of an isolate. A reload of the configuration keeps them. */
+export const createQueryCounts = (
+	bindings: VectorRoomBindings,
+	services: Omit<ConstructorParameters<typeof QueryCounts>[0], "report" | "uuid">,
+): QueryCounts =>
+	new QueryCounts({
+		...services,
+		uuid: () => crypto.randomUUID(),
+		report: (account, report) => vectorObjects(bindings).registry(account).countQueries(report),
+	});
 
 type RetrievalServices = RetrievalObjects & Omit<ConstructorParameters<typeof VectorIndexes>[0], "settings">;
 

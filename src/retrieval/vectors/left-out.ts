@@ -13,4 +13,8 @@ export class VectorIndexes {
 	}
 }
 
+export class QueryCounts {
+	async flushAll(): Promise<void> {}
+}
+
 export const moveHandler = (): WorkHandler => leftOutWork;

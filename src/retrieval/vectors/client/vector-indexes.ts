@@ -18,7 +18,7 @@ import { BUILTIN, type StorePlacement } from "../stores/store-settings.ts";
 import type { VectorStore } from "../vector-store.ts";
 import { builtinStore } from "./builtin-store.ts";
 import { chosenStore } from "./placement.ts";
-import { QueryCounts } from "./query-counts.ts";
+import type { QueryCounts } from "./query-counts.ts";
 import { VectorMoves } from "./vector-moves.ts";
 import type { VectorObjects, VectorRegistryCalls } from "./vector-objects.ts";
 import { writeMutation } from "./write-mutation.ts";
@@ -46,6 +46,7 @@ export interface VectorPrices {
 
 interface IndexesServices extends VectorObjects, StoreServices {
 	settings: VectorSettings;
+	queryCounts: QueryCounts;
 	uuid(): string;
 	waitUntil(promise: Promise<unknown>): void;
 }
@@ -62,7 +63,6 @@ export class VectorIndexes {
 	readonly #services: IndexesServices;
 	/** By account and name. */
 	readonly #known = new BoundedMap<string, { record: VectorIndexRecord; until: number }>(MAX_KNOWN);
-	readonly #queries: QueryCounts;
 	readonly #external: ExternalStores;
 	readonly moves: VectorMoves;
 
@@ -70,10 +70,6 @@ export class VectorIndexes {
 		this.#services = services;
 		const { placement } = services.settings;
 		this.#external = new ExternalStores(placement.stores, services);
-		this.#queries = new QueryCounts({
-			...services,
-			report: (account, report) => this.#call(account, (registry) => registry.countQueries(report)),
-		});
 		this.moves = new VectorMoves({
 			...{ placement, now: () => services.now(), uuid: () => services.uuid() },
 			call: (account, method) => this.#call(account, method),
@@ -173,7 +169,7 @@ export class VectorIndexes {
 				}),
 			query: async (query) => {
 				const matches = await again((current) => current.query(query));
-				this.#queries.count(account, index.name, index.dimensions);
+				this.#services.queryCounts.count(account, index.name, index.dimensions);
 				return matches;
 			},
 			get: (ids) => again((current) => current.get(ids)),
@@ -182,7 +178,8 @@ export class VectorIndexes {
 		};
 	}
 
-	usage(account: string): Promise<VectorUsage> {
+	async usage(account: string): Promise<VectorUsage> {
+		await this.#services.queryCounts.flush(account);
 		return this.#call(account, (registry) => registry.usage());
 	}
 
@@ -195,7 +192,8 @@ export class VectorIndexes {
 	}
 
 	/** What the indexes have used, by day and index. */
-	days(account: string, period: VectorPeriod): Promise<{ rows: VectorDay[]; truncated: boolean }> {
+	async days(account: string, period: VectorPeriod): Promise<{ rows: VectorDay[]; truncated: boolean }> {
+		await this.#services.queryCounts.flush(account);
 		return this.#call(account, (registry) => registry.days(period));
 	}
 
