@@ -282,7 +282,7 @@ export default defineConfig({
 									},
 									options: {
 										...{ index_name: "docs", dimensions: 3, metric: "euclidean" },
-										metadata_indexes: { page: "number" },
+										metadata_indexes: { page: "number", text: "string" },
 										ROUTES: CLIENT_ROUTES,
 									},
 								},
