@@ -242,6 +242,14 @@ export interface InstanceSize {
 
 export const chunkId = (item: string, revision: number, seq: number): string => `${item}.${revision}.${seq}`;
 
+/** What the end of an item's run returns. */
+export interface CompletedRun {
+	/** Of the instance. */
+	size: InstanceSize;
+	/** Whether the item has vectors of earlier revisions. */
+	hasStale: boolean;
+}
+
 /** The name of the vector index of a version. It is in the account's list of vector indexes. */
 export const vectorIndexOf = ({ object }: Pick<InstanceRecord, "object">, version: number): string =>
 	`ai-search-${uuidOf(object)}-${version}`;

@@ -1,4 +1,5 @@
 /** The vectors of an instance: an index of the account for each version of the instance's configuration. */
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { toAiError } from "../../core/errors.ts";
 import type { Mutation, VectorBatch } from "../vectors/records.ts";
 import type { VectorServices } from "../vectors/services.ts";
@@ -14,6 +15,9 @@ import {
 
 /** Of one deletion. */
 const DELETED_IDS = 100;
+
+/** The names of indexes that have all their metadata indexes. */
+const COMPLETE = new BoundedMap<string, true>(1_000);
 
 /** `undefined`: the index does not exist. */
 export async function openVectors(
@@ -38,23 +42,26 @@ export async function requireVectors(
 	services: VectorServices,
 ): Promise<VectorStore> {
 	const version = record.indexVersion;
+	const name = vectorIndexOf(record, version);
 	let store = await openVectors(account, record, version, services);
+	if (store && COMPLETE.has(name)) return store;
 	if (!store) {
 		const { id, namespace } = record;
 		await services.vectorIndexes
 			.create(account, {
-				...{ name: vectorIndexOf(record, version), dimensions, metric: "cosine", delayMs: 0 },
+				...{ name, dimensions, metric: "cosine", delayMs: 0 },
 				description: `AI Search: ${namespace}/${id}`,
 			})
 			.catch((thrown: unknown) => {
 				if (toAiError(thrown).key !== "vectorIndexExists") throw thrown;
 			});
-		({ store } = await services.vectorIndexes.open(account, vectorIndexOf(record, version)));
+		({ store } = await services.vectorIndexes.open(account, name));
 	}
 	const known = new Set((await store.metadataIndexes()).map(({ propertyName }) => propertyName));
 	for (const index of metadataIndexes(record.config.custom_metadata))
 		if (!known.has(index.propertyName))
 			await store.write({ id: crypto.randomUUID(), operation: "create-metadata-index", index });
+	COMPLETE.set(name, true);
 	return store;
 }
 

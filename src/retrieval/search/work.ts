@@ -43,8 +43,9 @@ export const searchHandler = (room: WorkServices): WorkHandler => ({
 		if (record?.object !== work.object) return;
 		const instance = searchInstances.opened(run.account, record);
 		if (work.task === "sync") return syncSource(run, work.job, instance, room.services);
-		if (work.task === "ingest") await ingest(run, work, instance, room);
-		await clean(instance, room.services);
+		// Other vectors that are stale are deleted by work of their own.
+		if (work.task === "clean" || (await ingest(run, work, instance, room)))
+			await clean(instance, room.services);
 	},
 	async failed({ account, payload }, error) {
 		const work = payload as SearchWork;
@@ -60,20 +61,21 @@ export const searchHandler = (room: WorkServices): WorkHandler => ({
 
 type IngestWork = Extract<SearchWork, { task: "ingest" }>;
 
+/** Returns whether the item has vectors of earlier revisions. */
 async function ingest(
 	run: WorkRun,
 	work: IngestWork,
 	instance: OpenInstance,
 	room: WorkServices,
-): Promise<void> {
+): Promise<boolean> {
 	const { now } = room.services;
 	const startedAt = now();
 	if (instance.record.config.paused) throw new PostponedWork(PAUSED_MS);
 	const begun = await instance.call((object) => object.begin(work.item, work.revision, startedAt));
-	if (!begun) return;
+	if (!begun) return false;
 	try {
 		const chunks = await indexed(run, begun, instance, room);
-		if (!chunks) return;
+		if (!chunks) return false;
 		const log = {
 			timestamp: now(),
 			action: "indexed",
@@ -81,20 +83,26 @@ async function ingest(
 			chunkCount: chunks.length,
 			processingTimeMs: now() - startedAt,
 		};
-		const size = await instance.call((object) =>
+		const completed = await instance.call((object) =>
 			object.complete({ id: work.item, revision: work.revision }, { chunks, log, now: now() }),
 		);
-		if (size) await room.services.searchInstances.report(run.account, work.object, size);
+		if (!completed) return false;
+		await room.services.searchInstances.report(run.account, work.object, completed.size);
+		return completed.hasStale;
 	} catch (thrown) {
 		// A gateway that is killed may lose its converter first.
 		if (thrown instanceof ItemFailure && thrown.isInterruption && run.attempt === 1) throw thrown;
-		if (thrown instanceof ItemFailure) return failItem(instance, work, thrown, room.services);
+		if (thrown instanceof ItemFailure) {
+			await failItem(instance, work, thrown, room.services);
+			return false;
+		}
 		const error = toAiError(thrown);
 		if (error.status === 429 || error.status === 402)
 			throw new PostponedWork((error.retryAfter ?? 0) * 1_000 || LIMITED_MS);
 		if (error.status >= 500 || error.status === 408) throw thrown;
 		// Another attempt has the same end.
 		await failItem(instance, work, new ItemFailure("unknown_error", error.description), room.services);
+		return false;
 	}
 }
 
@@ -126,7 +134,8 @@ async function indexed(
 		const store = await requireVectors(account, record, vectors[0]?.length ?? 0, services);
 		await store.write(upsertOf(vectorBatch(plan, { first, vectors, indexed: item.indexed })));
 		first += vectors.length;
-		run.progress({ chunks: texts.length, embedded: first });
+		// The end of the item says the rest.
+		if (first < texts.length) run.progress({ chunks: texts.length, embedded: first });
 	}
 	return chunks;
 }

@@ -160,10 +160,8 @@ export class ItemTable {
 
 	/** Whether items of the job have not ended. */
 	hasOpen(job: string): boolean {
-		const [row] = this.#sql
-			.exec("SELECT 1 FROM items WHERE job = ? AND status IN ('queued', 'running') LIMIT 1", job)
-			.toArray();
-		return row !== undefined;
+		const found = "SELECT 1 FROM items WHERE job = ? AND status IN ('queued', 'running') LIMIT 1";
+		return this.#sql.exec(found, job).toArray().length > 0;
 	}
 
 	delete(id: string): void {
@@ -263,6 +261,12 @@ export class ItemTable {
 
 	addPlan({ chunks, indexVersion, item, revision }: VectorPlan): void {
 		this.#sql.exec("INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?)", item, revision, indexVersion, chunks);
+	}
+
+	/** Whether the item has plans of earlier revisions. */
+	hasEarlierPlans({ id, revision }: { id: string; revision: number }): boolean {
+		const found = "SELECT 1 FROM plans WHERE item = ? AND revision < ? LIMIT 1";
+		return this.#sql.exec(found, id, revision).toArray().length > 0;
 	}
 
 	/** Plans of deleted items, and of other revisions than the current one. */

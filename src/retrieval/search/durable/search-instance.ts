@@ -7,6 +7,7 @@ import type { Queue } from "../../../storage/queue/work.ts";
 import { MAX_ITEMS } from "../limits.ts";
 import { indexedMetadata } from "../metadata.ts";
 import type {
+	CompletedRun,
 	CustomField,
 	FoundChunk,
 	InstanceSize,
@@ -40,10 +41,7 @@ const ENQUEUE_AFTER_MS = 2 * 60_000;
 const CLEANED = 50;
 
 /** What a run of an item needs. */
-export interface ItemRun {
-	item: SearchItem;
-	caller: NewItem["caller"];
-}
+export type ItemRun = { item: SearchItem; caller: NewItem["caller"] };
 
 export abstract class SearchInstanceObject extends DurableObject {
 	readonly #sql: SqlStorage;
@@ -150,11 +148,11 @@ export abstract class SearchInstanceObject extends DurableObject {
 		return true;
 	}
 
-	/** Ends a run: its chunks replace those before, and the item is complete. Returns the size of the instance. */
+	/** Ends a run: its chunks replace those before, and the item is complete. `undefined`: another revision has replaced this one. */
 	async complete(
 		key: { id: string; revision: number },
 		{ chunks, log, now }: { chunks: readonly TextChunk[]; log: ItemLog; now: number },
-	): Promise<InstanceSize | undefined> {
+	): Promise<CompletedRun | undefined> {
 		const tables = this.#open();
 		const isCurrent = this.ctx.storage.transactionSync(() => {
 			if (!tables.items.change(key, { status: "completed", chunks: chunks.length, now })) return false;
@@ -166,7 +164,7 @@ export abstract class SearchInstanceObject extends DurableObject {
 		});
 		if (!isCurrent) return undefined;
 		await this.#schedule(now + ENQUEUE_AFTER_MS);
-		return this.size();
+		return { size: this.size(), hasStale: tables.items.hasEarlierPlans(key) };
 	}
 
 	/** Ends a run with an error. The chunks before stay. */
