@@ -133,12 +133,11 @@ export const groupsAnswer = enveloped(
 );
 
 const Counts = z.object({
-	requests: Count,
-	failed: Count,
-	input_tokens: Count,
-	cached_tokens: Count,
-	output_tokens: Count,
-	neurons: Count,
+	...{ requests: Count, failed: Count, neurons: Count },
+	...{ input_tokens: Count, cached_tokens: Count, output_tokens: Count },
+	/** Of vector indexes. Absent without any. */
+	...{ vector_queries: Count.optional(), queried_dimensions: Count.optional() },
+	stored_dimensions: z.number().optional(),
 	/** The average over the requests with an answer. `null` without any. */
 	average_latency_ms: Count.nullable(),
 	average_time_to_first_token_ms: Count.nullable(),

@@ -8,6 +8,11 @@ export { LeftOutObject as VectorIndexObject, LeftOutObject as VectorRegistryObje
 export const vectorObjects = (): object => ({});
 
 export class VectorIndexes {
+	/** None. */
+	async days(): Promise<{ rows: []; truncated: false }> {
+		return { rows: [], truncated: false };
+	}
+
 	usage(): Promise<never> {
 		return Promise.reject(roomError("vectors"));
 	}

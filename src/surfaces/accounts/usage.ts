@@ -26,6 +26,7 @@ import { envelope } from "../../http/envelope.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
+import { VECTOR_COUNTS, vectorRows, withVectorRows } from "./vector-rows.ts";
 
 /** Days of a report without `from`, including today. */
 const DEFAULT_DAYS = 30;
@@ -156,9 +157,16 @@ async function reportUsage(c: Context, { caller: { account }, services }: AppCal
 	const { from, to, group_by: by, format, ...others } = query;
 	const report = await services.ledgers.of(account).usage({ from, to, by, ...present(others) });
 	const columns = DIMENSIONS.filter((dimension) => by.includes(dimension));
-	const rows = report.rows.map((row) => rowJson(row, columns));
-	if (format === "csv") return csv(rows, [...columns, ...COUNTS], `usage-${account}-${from}-${to}.csv`);
-	const totals = countsJson(report.total);
+	const ofModels = report.rows.map((row) => rowJson(row, columns));
+	const ofVectors = await vectorRows(account, { ...query, columns }, services.vectorIndexes);
+	const rows = ofVectors
+		? withVectorRows(ofModels, ofVectors, { columns, empty: countsJson(NO_REQUESTS) })
+		: ofModels;
+	if (format === "csv") {
+		const counts = ofVectors ? [...COUNTS, ...VECTOR_COUNTS] : COUNTS;
+		return csv(rows, [...columns, ...counts], `usage-${account}-${from}-${to}.csv`);
+	}
+	const totals = { ...countsJson(report.total), ...ofVectors?.totals };
 	const { truncated } = report;
 	return envelope(rows, {
 		result_info: { from, to, group_by: columns, count: rows.length, truncated, totals },
@@ -188,6 +196,11 @@ export const countsJson = (counts: UsageCounts) => ({
 	average_latency_ms: average(counts.latencyMs, counts),
 	average_time_to_first_token_ms: average(counts.firstTokenMs, counts),
 });
+
+const NO_REQUESTS: UsageCounts = {
+	...{ requests: 0, failed: 0, overruns: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0 },
+	...{ microNeurons: 0, answered: 0, latencyMs: 0, firstTokenMs: 0 },
+};
 
 /** The columns of {@link countsJson}. */
 export const COUNTS = [

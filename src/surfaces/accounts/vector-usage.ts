@@ -4,7 +4,7 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
-import { DAY_MS, startOfDay, utcDay } from "../../accounts/clock.ts";
+import { startOfDay, utcDay } from "../../accounts/clock.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { csv } from "../../http/csv.ts";
 import { envelope } from "../../http/envelope.ts";
@@ -14,6 +14,7 @@ import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import { dimensions, isForward, period, START_AFTER_END, withStart } from "./usage.ts";
+import { daysOf } from "./vector-rows.ts";
 
 const GROUPS = ["day", "index"] as const;
 type Group = (typeof GROUPS)[number];
@@ -74,9 +75,6 @@ const byGroup =
 		}
 		return 0;
 	};
-
-const daysOf = ({ from, to }: { from: string; to: string }): number =>
-	(startOfDay(to) - startOfDay(from)) / DAY_MS + 1;
 
 /** `stored_dimensions`: the average of the days. A day without a row has none. */
 function sums(rows: readonly VectorDay[], prices: VectorPrices, days: number) {

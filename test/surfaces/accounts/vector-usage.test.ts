@@ -92,6 +92,45 @@ describe("GET /ai/usage/vectors", () => {
 		]);
 	});
 
+	it("has its counts in the report of all usage", async () => {
+		const api = gateway({ DEFAULT_BACKEND: "simulator" });
+		const usage = async (query: string) =>
+			(await api.send(`/ai/usage?${query}`)).json<{
+				result: Record<string, unknown>[];
+				result_info: { totals: object };
+			}>();
+		const counts = { vector_queries: 2, queried_dimensions: 6, stored_dimensions: 3 };
+		await api.create("docs", 3);
+		await api.insert("docs", { id: "a", values: [1, 0, 0] });
+		await api.query("docs", [1, 0, 0]);
+		await api.query("docs", [1, 0, 0]);
+		// The day of models is that of the machine.
+		const days = `from=${TODAY}&to=${new Date().toISOString().slice(0, 10)}`;
+		await expect
+			.poll(async () => (await usage(`${days}&group_by=model`)).result, { timeout: 10_000 })
+			.toEqual([expect.objectContaining({ model: "vectorize/docs", requests: 0, neurons: 0, ...counts })]);
+		await api.send("/ai/run/@cf/baai/bge-small-en-v1.5", { text: "a" });
+		await expect
+			.poll(async () => (await usage(`${days}&group_by=model,task`)).result.length, { timeout: 10_000 })
+			.toBe(2);
+		const { result, result_info } = await usage(`${days}&group_by=task,backend`);
+		expect(result).toEqual([
+			expect.not.objectContaining({ vector_queries: expect.anything() }),
+			expect.objectContaining({ task: "Vector Query", backend: null, requests: 0, ...counts }),
+		]);
+		expect(result_info.totals).toMatchObject({ requests: 1, ...counts });
+		const byDay = (await usage(`${days}&group_by=day`)).result;
+		expect(byDay[0]).toMatchObject({ day: TODAY, requests: 0, ...counts });
+		expect(byDay.at(-1)).toMatchObject({ requests: 1, vector_queries: 0, stored_dimensions: 3 });
+		expect((await usage(`${days}&backend=simulator`)).result).toEqual([
+			expect.not.objectContaining({ vector_queries: expect.anything() }),
+		]);
+		const csv = await (await api.send(`/ai/usage?${days}&group_by=model&format=csv`)).text();
+		const [header, , row] = csv.split("\r\n");
+		expect(header).toMatch(/^model,requests,.*,vector_queries,queried_dimensions,stored_dimensions$/);
+		expect(row).toMatch(/^vectorize\/docs,0,.*,2,6,3$/);
+	});
+
 	it.each([
 		["from=2026-02-02&to=2026-02-01", "from: is after to"],
 		["group_by=model", 'group_by[0]: expected "day" or "index", found "model"'],
