@@ -119,7 +119,7 @@ const WAYS: Record<string, (form: string) => Promise<string>> = {
 		const started = JSON.parse(await call(`/ai/run/${CHAT}?queueRequest=true`, body));
 		const id = started.result?.request_id ?? started.request_id;
 		const poll = () => call(`/ai/run/${CHAT}?queueRequest=true`, JSON.stringify({ request_id: id }));
-		return until(poll, /responses|DLP|error/);
+		return until(poll, /"responses"|DLP/);
 	},
 	async "a search"(form) {
 		await call("/ai-search/instances", JSON.stringify({ id: "docs", embedding_model: EMBEDDINGS }));
