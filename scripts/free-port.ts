@@ -18,7 +18,7 @@ export async function freePort(): Promise<number> {
 	throw new Error(`no free port from ${PORTS.first} to ${PORTS.end}`);
 }
 
-async function isFree(port: number): Promise<boolean> {
+export async function isFree(port: number): Promise<boolean> {
 	const server = createServer().listen(port, "127.0.0.1");
 	const listens = await once(server, "listening").then(
 		() => true,

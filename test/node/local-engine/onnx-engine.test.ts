@@ -1,9 +1,9 @@
 /** The engine of ONNX models, with models of a few numbers whose answers are computed here. */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { isFree } from "../../../scripts/free-port.ts";
 import { modelAt, type OnnxEngine, program, startOnnxEngine } from "./onnx-engine.ts";
 import { endlessModel, summaryModel } from "./tiny-generators.ts";
 import {
@@ -396,11 +396,8 @@ describe.skipIf(!program)("the engine of ONNX models", () => {
 			engine.stop(name as NodeJS.Signals);
 			await expect.poll(() => children.filter(isRunning), { timeout: 5_000 }).toEqual([]);
 			await left;
-			const again = createServer();
-			await new Promise<void>((resolve, reject) => {
-				again.once("error", reject).listen(engine.port, "127.0.0.1", () => resolve());
-			});
-			again.close();
+			// Another test may try the port for a moment.
+			await expect.poll(() => isFree(engine.port), { timeout: 5_000 }).toBe(true);
 		});
 
 		it("ends a process that is stuck, and says so", async () => {

@@ -37,5 +37,6 @@ export function sameFields(one: unknown, other: unknown): boolean {
 	);
 }
 
-/** Without the cursor, which a page has only if another one follows. */
-const fieldsOf = (value: Fields): string[] => Object.keys(value).filter((name) => name !== "cursor");
+/** A page has the cursor only if another one follows, and a report of usage has the others only if vectors were queried in its time. */
+const SOMETIMES = new Set(["cursor", "vector_queries", "queried_dimensions", "stored_dimensions"]);
+const fieldsOf = (value: Fields): string[] => Object.keys(value).filter((name) => !SOMETIMES.has(name));
