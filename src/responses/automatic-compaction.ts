@@ -9,7 +9,7 @@
  * Differences from OpenAI: the summary is written before the answer, never during it. The last step of the caller stays in the request as
  * it is. Without a threshold, it is 80 % of the model's context window.
  */
-import { compactsItself } from "../backends/own-compaction.ts";
+import { compactsItself } from "../backends/own-features.ts";
 import { toAiError } from "../core/errors.ts";
 import { isRecord } from "../core/json.ts";
 import { EmptySummary } from "../dialects/responses/compaction.ts";
@@ -72,8 +72,8 @@ async function lengthOf(
 	fields: Fields,
 	services: PipelineServices,
 ): Promise<InputLength | undefined> {
-	const entry = compactionIn(fields);
-	if (!entry) return undefined;
+	const compaction = compactionIn(fields);
+	if (!compaction) return undefined;
 	// Nothing is counted for a caller without a valid credential.
 	if (!caller.verified) await services.ledgers.of(caller.account).verify(caller.credential, "run");
 	let found: ResolvedModel;
@@ -88,7 +88,8 @@ async function lengthOf(
 		return undefined;
 	}
 	const { contextWindow } = found.model;
-	const threshold = entry.compact_threshold ?? (contextWindow && Math.floor(contextWindow * DEFAULT_SHARE));
+	const threshold =
+		compaction.compact_threshold ?? (contextWindow && Math.floor(contextWindow * DEFAULT_SHARE));
 	return tokens === undefined || threshold === undefined ? undefined : { tokens, threshold, contextWindow };
 }
 

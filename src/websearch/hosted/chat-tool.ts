@@ -1,6 +1,6 @@
 /** `web_search_options` of OpenAI's chat. The answer has only the citations, in `message.annotations`. */
 import * as z from "zod";
-import { openAiSearches } from "../../backends/own-search.ts";
+import { openAiSearches } from "../../backends/own-features.ts";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { type HostedFormat, recordsIn } from "./hosted-request.ts";

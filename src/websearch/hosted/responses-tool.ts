@@ -3,7 +3,7 @@
  * https://platform.openai.com/docs/guides/tools-web-search
  */
 import * as z from "zod";
-import { openAiSearches } from "../../backends/own-search.ts";
+import { openAiSearches } from "../../backends/own-features.ts";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { SEARCH_ITEM_PREFIX } from "../../dialects/responses/web-search.ts";

@@ -2,7 +2,7 @@
  * Runs a request for a chat. If it has a hosted web search tool that its model does not have, the gateway runs the searches. A surface calls
  * this instead of the pipeline's `run`.
  */
-import { searchesItself } from "../../backends/own-search.ts";
+import { searchesItself } from "../../backends/own-features.ts";
 import { isRecord } from "../../core/json.ts";
 import { withChatInput } from "../../dialects/chat/call.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
