@@ -50,7 +50,7 @@ const keyOf = (row: Row, columns: readonly Dimension[]): string =>
 	JSON.stringify(columns.map((column) => row[column]));
 
 /** `stored_dimensions`: the average of the days. A day without a row has none. */
-function countsOf(rows: readonly VectorDay[], days: number): VectorCounts {
+export function countsOf(rows: readonly VectorDay[], days: number): VectorCounts {
 	const total = (value: (row: VectorDay) => number): number => rows.reduce((sum, row) => sum + value(row), 0);
 	return {
 		vector_queries: total(({ queries }) => queries),
@@ -75,11 +75,16 @@ export function withVectorRows(
 		const own = Object.fromEntries(columns.map((column) => [column, dimensions[column]]));
 		merged.set(key, { ...(merged.get(key) ?? { ...own, ...empty }), ...counts });
 	}
-	return [...merged.values()].sort((a, b) => {
+	return [...merged.values()].sort(byColumns(columns));
+}
+
+/** Compares rows by the first column in which they differ. */
+export const byColumns =
+	(columns: readonly string[]) =>
+	(a: Row, b: Row): number => {
 		for (const column of columns) {
 			const [one, other] = [String(a[column] ?? ""), String(b[column] ?? "")];
 			if (one !== other) return one < other ? -1 : 1;
 		}
 		return 0;
-	});
-}
+	};

@@ -14,7 +14,7 @@ import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import { dimensions, isForward, period, START_AFTER_END, withStart } from "./usage.ts";
-import { daysOf } from "./vector-rows.ts";
+import { byColumns, countsOf, daysOf } from "./vector-rows.ts";
 
 const GROUPS = ["day", "index"] as const;
 type Group = (typeof GROUPS)[number];
@@ -52,7 +52,7 @@ async function reportVectors(c: Context, { caller: { account }, services }: AppC
 		sums(own, prices, isOneDay ? 1 : daysOf({ from, to }));
 	const rows = [...Map.groupBy(days, (row) => JSON.stringify(columns.map((column) => row[column]))).values()]
 		.map((own) => ({ ...groupOf(own, columns), ...sum(own, columns.includes("day")) }))
-		.sort(byGroup(columns));
+		.sort(byColumns(columns));
 	if (format === "csv") return csv(rows, [...columns, ...COUNTS], `vectors-${account}-${from}-${to}.csv`);
 	return envelope(rows, {
 		result_info: {
@@ -65,26 +65,9 @@ async function reportVectors(c: Context, { caller: { account }, services }: AppC
 const groupOf = ([first]: readonly VectorDay[], columns: readonly Group[]): Partial<Record<Group, string>> =>
 	Object.fromEntries(columns.map((column) => [column, first?.[column] ?? ""]));
 
-type Grouped = Partial<Record<Group, string>>;
-const byGroup =
-	(columns: readonly Group[]) =>
-	(a: Grouped, b: Grouped): number => {
-		for (const column of columns) {
-			const [one = "", other = ""] = [a[column], b[column]];
-			if (one !== other) return one < other ? -1 : 1;
-		}
-		return 0;
-	};
-
-/** `stored_dimensions`: the average of the days. A day without a row has none. */
 function sums(rows: readonly VectorDay[], prices: VectorPrices, days: number) {
-	const total = (value: (row: VectorDay) => number): number => rows.reduce((sum, row) => sum + value(row), 0);
-	return {
-		queries: total(({ queries }) => queries),
-		queried_dimensions: total(({ queriedDimensions }) => queriedDimensions),
-		stored_dimensions: total(({ storedDimensions }) => storedDimensions) / days,
-		usd: total((row) => usdOf(row, prices)),
-	};
+	const { vector_queries: queries, ...dimensions } = countsOf(rows, days);
+	return { queries, ...dimensions, usd: rows.reduce((sum, row) => sum + usdOf(row, prices), 0) };
 }
 
 /** The product counts stored vectors once a month as queried, too. A day has its part of the month. */

@@ -1,5 +1,6 @@
 /** The `VectorRegistry` object: the vector indexes of one account, the bytes of each, and their moves to other stores. */
 import { DurableObject } from "cloudflare:workers";
+import { utcDay } from "../../../accounts/clock.ts";
 import { eraseObject } from "../../../core/erase-object.ts";
 import { processId } from "../../../core/process-id.ts";
 import type { Queue } from "../../../storage/queue/work.ts";
@@ -97,7 +98,7 @@ export abstract class VectorRegistryObject extends DurableObject {
 
 	/** Deletes all indexes. Returns the number of rows, or nothing while a store still has vectors. */
 	async erase(): Promise<number | undefined> {
-		const today = new Date().toISOString().slice(0, 10);
+		const today = utcDay(Date.now());
 		for (const { name } of this.list()) await this.delete(name, today);
 		const [left] = this.#sql.exec("SELECT 1 FROM deleted_indexes LIMIT 1").toArray();
 		if (!left) return eraseObject(this.ctx, { constant: ["queries"] });
