@@ -9,7 +9,7 @@ export function concat(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
 	return joined;
 }
 
-/** Frees the memory of bytes that nobody reads again. Without it, a large body leaves up to 64 MB until the next garbage collection. */
+/** Frees the memory of bytes that are not read again. Without it, a large body leaves up to 64 MB until the next garbage collection. */
 export function release({ buffer }: Uint8Array): void {
 	if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }

@@ -23,7 +23,7 @@ const MARK = "== the next step";
 describe("the walk for a team", () => {
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-team-"));
 	let gateway: Script;
-	let said: string[] = [];
+	let outputs: string[] = [];
 
 	beforeAll(async () => {
 		const port = await freePort();
@@ -37,7 +37,7 @@ describe("the walk for a team", () => {
 		const { stdout } = await promisify(execFile)("bash", ["-c", `exec 2>&1\n${COMMANDS}${walk}`], {
 			env: { ...process.env, ADMIN_TOKEN, NO_COLOR: "1" },
 		});
-		said = stdout.split(`${MARK}\n`).slice(1);
+		outputs = stdout.split(`${MARK}\n`).slice(1);
 	});
 	afterAll(async () => {
 		gateway.kill("SIGTERM");
@@ -46,7 +46,7 @@ describe("the walk for a team", () => {
 	});
 
 	it("makes a gateway with rules, and binds the account to it", () => {
-		const [made, bound] = said[0]?.trim().split("\n") ?? [];
+		const [made, bound] = outputs[0]?.trim().split("\n") ?? [];
 		expect(JSON.parse(made ?? "")).toMatchObject({
 			...{ success: true, messages: [] },
 			result: {
@@ -62,12 +62,12 @@ describe("the walk for a team", () => {
 	});
 
 	it("makes tokens with budgets", () => {
-		expect(said[1]).toMatch(/^shop .* 0 of 5000 neurons a day +prod \(required, of the account\) /m);
-		expect(said[1]).toMatch(/^search .* 0 of 20 neurons a day /m);
+		expect(outputs[1]).toMatch(/^shop .* 0 of 5000 neurons a day +prod \(required, of the account\) /m);
+		expect(outputs[1]).toMatch(/^search .* 0 of 20 neurons a day /m);
 	});
 
 	it("refuses what a rule forbids, and what the budget does not pay", () => {
-		const lines = said[2]?.trim().split("\n") ?? [];
+		const lines = outputs[2]?.trim().split("\n") ?? [];
 		expect(lines[0]).toMatch(/^Simulated reply .* "Hello"\.$/);
 		expect(lines[2]).toContain("[code: 2029] (HTTP 400)");
 		expect(lines[3]).toContain("Simulated reply");
@@ -75,7 +75,7 @@ describe("the walk for a team", () => {
 	});
 
 	it("shows the bill and the refusals", () => {
-		const [usage = "", csv = ""] = said[3]?.split("\ntoken,requests,") ?? [];
+		const [usage = "", csv = ""] = outputs[3]?.split("\ntoken,requests,") ?? [];
 		expect(usage).toMatch(/^shop .* 1 +0 +8 +0 +39 +8\.200739$/m);
 		expect(usage).toMatch(/^search \(/m);
 		expect(csv).toMatch(/^[0-9a-f]{32},1,0,8,0,39,8\.200739,/m);
@@ -84,8 +84,8 @@ describe("the walk for a team", () => {
 	});
 
 	it("has the budgets and the refusals of rules as metrics", () => {
-		expect(said[4]).toMatch(/^ganglion_daily_budget_neurons\{.*name="search"\} 20$/m);
-		expect(said[4]).toMatch(/^ganglion_daily_spent_neurons\{.*name="shop"\} 8\.200739$/m);
-		expect(said[4]).toContain('reason="dlp_request"} 1');
+		expect(outputs[4]).toMatch(/^ganglion_daily_budget_neurons\{.*name="search"\} 20$/m);
+		expect(outputs[4]).toMatch(/^ganglion_daily_spent_neurons\{.*name="shop"\} 8\.200739$/m);
+		expect(outputs[4]).toContain('reason="dlp_request"} 1');
 	});
 });

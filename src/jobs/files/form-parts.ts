@@ -15,8 +15,8 @@ const MAX_PREAMBLE_BYTES = 4 * 1024;
 const LINE_END = "\r\n";
 
 /**
- * `body`: read to its end, or cancelled, before the next part is read. Cancelling it ends the form. Each piece has a buffer that nobody else
- * uses.
+ * `body`: read to its end, or cancelled, before the next part is read. Cancelling it ends the form. Each piece is the only
+ * user of its buffer.
  */
 export interface FormBodyPart {
 	name: string;

@@ -35,7 +35,7 @@ export interface PutOptions {
 	maxBytes?: number;
 	/** The size of a stream, if it is known. A size that cannot be stored is refused before the stream is read. */
 	bytes?: number;
-	/** Each piece of a stream has a buffer that nobody else uses. Its memory is freed when it is stored. */
+	/** Each piece of a stream is the only user of its buffer. Its memory is freed when it is stored. */
 	isOwned?: boolean;
 }
 

@@ -14,7 +14,7 @@ export async function* partsOf(
 	let chunks: Uint8Array[] = [];
 	/** Chunks without further bytes. */
 	let used: Uint8Array[] = [];
-	const whole = (): Uint8Array => {
+	const nextPart = (): Uint8Array => {
 		const part = isOwned ? concat(chunks) : joined(chunks);
 		used.forEach(release);
 		chunks = [];
@@ -31,12 +31,12 @@ export async function* partsOf(
 			at += piece.length;
 			if (isOwned && at === chunk.length) used.push(chunk);
 			if (size < partBytes) continue;
-			yield whole();
+			yield nextPart();
 			isEmpty = false;
 			size = 0;
 		}
 	}
-	if (size > 0 || isEmpty) yield whole();
+	if (size > 0 || isEmpty) yield nextPart();
 }
 
 /** Without a copy, if possible. */

@@ -244,7 +244,7 @@ export async function call(
 	return response.text();
 }
 
-/** A request of nobody, at the root. */
+/** A request without a credential, at the root. */
 export async function open(path: string, body: string): Promise<string> {
 	const response = await fetch(gateway.url + path, {
 		method: "POST",

@@ -210,7 +210,7 @@ describe("fine-tunes", () => {
 		expect(await list(gateway)).toEqual([]);
 	});
 
-	it("refuses a model that nobody knows, bodies without JSON, and more adapters than the account may have", async () => {
+	it("refuses a model that no backend has, bodies without JSON, and more adapters than the account may have", async () => {
 		const gateway = testGateway({
 			vars: { ROUTES: { [MISTRAL]: [{ backend: "simulator" }] }, JOBS: { adapters: { max: 1 } } },
 		});

@@ -1,6 +1,6 @@
 /**
- * What other gateways' batches got wrong, and no other test here has: batches that nobody polls, budgets of keys, failures that are only in
- * the file of errors, an operator who cancels a caller's batch, ids that callers choose, and models that nobody knows.
+ * What other gateways' batches got wrong, and no other test here has: batches without a poll, budgets of keys, failures that are only in
+ * the file of errors, an operator who cancels a caller's batch, ids that callers choose, and models that no backend has.
  */
 import { expect, it } from "vitest";
 import { PostponedWork } from "../../../src/storage/queue/work.ts";
@@ -97,7 +97,7 @@ interface Shown {
 	waiting?: { code: number };
 }
 
-it("a batch that nobody polls is billed, and its failures are counted and free", async () => {
+it("a batch without a poll is billed, and its failures are counted and free", async () => {
 	const { bills, create, createToken, run, send } = closed();
 	const token = await createToken(["Workers AI Run"]);
 	const id = await create([chat("a"), chat("fails 1"), chat("b"), chat("fails 2")], token);
@@ -192,7 +192,7 @@ it("ids that callers choose are no ids of bills: two batches with the same ones 
 	}
 });
 
-it("a model that nobody knows is a clear error in each API", async () => {
+it("a model that no backend has is a clear error in each API", async () => {
 	const { create, openai, post, runAll } = batches({});
 	const { id } = await create(jsonLines([chat("a", { model: "@cf/none/none" })]));
 	await runAll();
