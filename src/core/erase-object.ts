@@ -38,6 +38,6 @@ export async function eraseObject(
 	await storage.deleteAlarm();
 	await storage.deleteAll();
 	await storage.sync();
-	setTimeout(() => context.abort("The data of the account were deleted"), END_AFTER_MS);
+	void scheduler.wait(END_AFTER_MS).then(() => context.abort("The data of the account were deleted"));
 	return Math.max(1, rows);
 }

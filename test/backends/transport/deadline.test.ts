@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ChunkReader } from "../../../src/backends/transport/chunk-stream.ts";
 import { startDeadline } from "../../../src/backends/transport/deadline.ts";
 import { EventScanner } from "../../../src/backends/transport/event-scanner.ts";
-import { callOf, json, type TestCall } from "../upstream.ts";
+import { callOf, json, runningTimers, type TestCall } from "../upstream.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -14,7 +14,7 @@ beforeEach(() => {
 	vi.useFakeTimers({ now: Date.now() + DAY_MS });
 });
 afterEach(() => {
-	expect(vi.getTimerCount()).toBe(0);
+	expect(runningTimers()).toBe(0);
 	vi.useRealTimers();
 });
 

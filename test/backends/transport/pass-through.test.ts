@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { ChunkReader } from "../../../src/backends/transport/chunk-stream.ts";
 import { startDeadline } from "../../../src/backends/transport/deadline.ts";
 import { passThrough } from "../../../src/backends/transport/pass-through.ts";
-import { callOf, drain, eventStream, failureOf } from "../upstream.ts";
+import { callOf, drain, eventStream, failureOf, runningTimers } from "../upstream.ts";
 
 const delta = (content: string) =>
 	`data: {"choices":[{"index":0,"delta":{"content":"${content}"},"finish_reason":null}]}\n\n`;
@@ -262,7 +262,7 @@ describe("passThrough", () => {
 		engine.end();
 		await passed;
 		await ended;
-		expect(vi.getTimerCount()).toBe(0);
+		expect(runningTimers()).toBe(0);
 	});
 
 	it("counts the pause before a read as silence", async () => {
