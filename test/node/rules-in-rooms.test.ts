@@ -1,6 +1,6 @@
 /**
- * Data-loss prevention with BLOCK in the gateway that a token must use. Every way in which a text reaches an engine through a room is tried with
- * a card number in five forms. The engine's own record of what it was sent must never have it.
+ * The rules of the gateway that a token must use, on every way in which a text reaches an engine through a room. The engine's own record must never
+ * have the forbidden text, nor any call at all if none is allowed. The other ways: `rules-everywhere.test.ts`.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -10,8 +10,11 @@ import {
 	call,
 	DLP,
 	EMBEDDINGS,
+	named,
 	operator,
 	PLACE,
+	RULES,
+	type Rule,
 	start,
 	stop,
 	until,
@@ -19,23 +22,41 @@ import {
 } from "./rules/world.ts";
 
 const LORA = "@cf/mistral/mistral-7b-instruct-v0.2-lora";
-const { forms, isBroken, sentence: SENTENCE } = DLP;
+type Way = (form: string, rule: Rule) => Promise<string>;
 
 beforeAll(start, 120_000);
 afterAll(stop);
 
-const upload = async (purpose: string, name: string, content: string): Promise<string> => {
+const upload = (purpose: string, name: string, content: string): Promise<string> => {
 	const form = new FormData();
 	form.append("purpose", purpose);
 	form.append("file", new File([content], name));
-	return JSON.parse(await call("/ai/v1/files", form)).id;
+	return call("/ai/v1/files", form);
 };
 
+/** Goes on with what was created, or returns the refusal. */
+async function after<T>(created: Promise<string>, go: (created: T) => Promise<string>): Promise<string> {
+	const text = await created;
+	const isRefused = Object.values(RULES).some(({ sentence }) => text.includes(sentence));
+	return isRefused ? text : go(JSON.parse(text) as T);
+}
+
+/** Goes on with the path of an instance of AI Search, whose models run in the rule's gateway. */
+async function inInstance(rule: Rule, go: (path: string) => Promise<string>): Promise<string> {
+	const id = `docs-${named(rule)}`;
+	const fields = { id, embedding_model: EMBEDDINGS, ...(rule.names && { ai_gateway_id: rule.names }) };
+	const created = await call("/ai-search/instances", JSON.stringify(fields));
+	return created.includes(rule.sentence) ? created : go(`/ai-search/instances/${id}`);
+}
+
 const messages = [{ role: "user", content: `Pay with ${PLACE} now` }];
-const live = (path: string, body: object) => (form: string) => call(path, bodyOf(body, form));
+const live =
+	(path: string, body: object): Way =>
+	(form) =>
+		call(path, bodyOf(body, form));
 
 /** Ways in, by room. Each returns what the caller reads, which must have the sentence. */
-const WAYS: Record<string, (form: string) => Promise<string>> = {
+const WAYS: Readonly<Record<string, Way>> = {
 	"a run": live(`/ai/run/${CHAT}`, { prompt: PLACE }),
 	"a stream": live(`/ai/run/${CHAT}`, { messages, stream: true }),
 	"a run with an adapter": live(`/ai/run/${LORA}`, { prompt: PLACE, lora: "mine", raw: true }),
@@ -63,10 +84,11 @@ const WAYS: Record<string, (form: string) => Promise<string>> = {
 			JSON.stringify({ model: CHAT, input: "Go on", previous_response_id: id }),
 		);
 	},
-	async "a conversation"(form) {
+	"a conversation": (form) => {
 		const items = [{ type: "message", role: "user", content: PLACE }];
-		const { id } = JSON.parse(await call("/ai/v1/conversations", bodyOf({ items }, form)));
-		return call("/ai/v1/responses", JSON.stringify({ model: CHAT, input: "Go on", conversation: id }));
+		return after<{ id: string }>(call("/ai/v1/conversations", bodyOf({ items }, form)), ({ id }) =>
+			call("/ai/v1/responses", JSON.stringify({ model: CHAT, input: "Go on", conversation: id })),
+		);
 	},
 	async "a conversation that is compacted"(form) {
 		const stored = await operator("/ai/v1/responses", bodyOf({ model: CHAT, input: PLACE }, form));
@@ -86,87 +108,92 @@ const WAYS: Record<string, (form: string) => Promise<string>> = {
 		const item = { type: "compaction", encrypted_content: `ganglion-summary-2.${summary}` };
 		return call("/ai/v1/responses", JSON.stringify({ model: CHAT, input: [item] }));
 	},
-	async "a response in the background"(form) {
-		const body = bodyOf({ model: CHAT, input: PLACE, background: true }, form);
-		const started = await call("/ai/v1/responses", body);
-		if (started.includes(SENTENCE)) return started;
-		const { id } = JSON.parse(started);
-		return until(() => call(`/ai/v1/responses/${id}`), /"status":"(failed|completed|incomplete)"/);
-	},
-	async "a batch"(form) {
+	"a response in the background": (form) =>
+		after<{ id: string }>(
+			call("/ai/v1/responses", bodyOf({ model: CHAT, input: PLACE, background: true }, form)),
+			({ id }) => until(() => call(`/ai/v1/responses/${id}`), /"status":"(failed|completed|incomplete)"/),
+		),
+	"a batch": (form) => {
 		const line = {
 			custom_id: "a",
 			method: "POST",
 			url: "/v1/chat/completions",
 			body: { model: CHAT, messages },
 		};
-		const file = await upload("batch", "a.jsonl", bodyOf(line, form));
-		const batch = { input_file_id: file, endpoint: "/v1/chat/completions", completion_window: "24h" };
-		const { id } = JSON.parse(await call("/ai/v1/batches", JSON.stringify(batch)));
-		const ended = await until(() => call(`/ai/v1/batches/${id}`), /"status":"(completed|failed)"/);
-		const { error_file_id: errors, output_file_id: output } = JSON.parse(ended);
-		const files = [errors, output].filter(Boolean).map((one) => call(`/ai/v1/files/${one}/content`));
-		return ended + (await Promise.all(files)).join("\n");
+		return after<{ id: string }>(upload("batch", "a.jsonl", bodyOf(line, form)), ({ id: file }) => {
+			const batch = { input_file_id: file, endpoint: "/v1/chat/completions", completion_window: "24h" };
+			return after<{ id: string }>(call("/ai/v1/batches", JSON.stringify(batch)), async ({ id }) => {
+				const path = `/ai/v1/batches/${id}`;
+				const ended = await until(() => call(path), /"status":"(completed|failed)"|"waiting":/);
+				const { error_file_id: errors, output_file_id: output } = JSON.parse(ended);
+				const files = [errors, output].filter(Boolean).map((one) => call(`/ai/v1/files/${one}/content`));
+				return ended + (await Promise.all(files)).join("\n");
+			});
+		});
 	},
-	async "a batch of messages"(form) {
+	"a batch of messages": (form) => {
 		const requests = [{ custom_id: "a", params: { model: CHAT, max_tokens: 10, messages } }];
-		const { id } = JSON.parse(await call("/ai/v1/messages/batches", bodyOf({ requests }, form)));
-		await until(() => call(`/ai/v1/messages/batches/${id}`), /"processing_status":"ended"/);
-		return call(`/ai/v1/messages/batches/${id}/results`);
-	},
-	async "a queued run"(form) {
-		const body = bodyOf({ requests: [{ prompt: PLACE }] }, form);
-		const started = JSON.parse(await call(`/ai/run/${CHAT}?queueRequest=true`, body));
-		const id = started.result?.request_id ?? started.request_id;
-		const poll = () => call(`/ai/run/${CHAT}?queueRequest=true`, JSON.stringify({ request_id: id }));
-		return until(poll, /"responses"|DLP/);
-	},
-	async "a search"(form) {
-		await call("/ai-search/instances", JSON.stringify({ id: "docs", embedding_model: EMBEDDINGS }));
-		return call(
-			"/ai-search/instances/docs/search",
-			bodyOf({ messages: [{ role: "user", content: PLACE }] }, form),
+		return after<{ id: string }>(
+			call("/ai/v1/messages/batches", bodyOf({ requests }, form)),
+			async ({ id }) => {
+				const path = `/ai/v1/messages/batches/${id}`;
+				const batch = await until(() => call(path), /"processing_status":"ended"|"waiting":/);
+				return batch + (await call(`/ai/v1/messages/batches/${id}/results`));
+			},
 		);
 	},
-	async "an answer of a search"(form) {
-		await call("/ai-search/instances", JSON.stringify({ id: "docs", embedding_model: EMBEDDINGS }));
-		return call(
-			"/ai-search/instances/docs/chat/completions",
-			bodyOf(
-				{
-					messages: [{ role: "user", content: PLACE }],
-					ai_search_options: { query_rewrite: { enabled: true } },
-				},
-				form,
-			),
+	"a queued run": (form) => {
+		const path = `/ai/run/${CHAT}?queueRequest=true`;
+		return after<{ request_id?: string; result?: { request_id: string } }>(
+			call(path, bodyOf({ requests: [{ prompt: PLACE }] }, form)),
+			(started) => {
+				const request_id = started.result?.request_id ?? started.request_id;
+				return until(() => call(path, JSON.stringify({ request_id })), /"responses"|"waiting":/);
+			},
 		);
 	},
-	async "an item of a search"(form) {
-		await call("/ai-search/instances", JSON.stringify({ id: "docs", embedding_model: EMBEDDINGS }));
-		const body = new FormData();
-		// A text has no escapes of JSON.
-		const content = JSON.parse(`"${form}"`) as string;
-		body.append(
-			"file",
-			new File([`# Bills\n\nThe card is ${content} and nothing else.`], `${form.length}.md`),
-		);
-		const { result } = JSON.parse(await call("/ai-search/instances/docs/items", body));
-		const item = () => call(`/ai-search/instances/docs/items/${result.id}`);
-		return (
-			(await until(item, /"status":"(completed|error|skipped)"/)) +
-			(await call(`/ai-search/instances/docs/items/${result.id}/logs`))
-		);
-	},
+	"a search": (form, rule) =>
+		inInstance(rule, (path) =>
+			call(`${path}/search`, bodyOf({ messages: [{ role: "user", content: PLACE }] }, form)),
+		),
+	"an answer of a search": (form, rule) =>
+		inInstance(rule, (path) => {
+			const body = {
+				messages: [{ role: "user", content: PLACE }],
+				ai_search_options: { query_rewrite: { enabled: true } },
+			};
+			return call(`${path}/chat/completions`, bodyOf(body, form));
+		}),
+	"an item of a search": (form, rule) =>
+		inInstance(rule, (path) => {
+			const body = new FormData();
+			// A text has no escapes of JSON.
+			const content = JSON.parse(`"${form}"`) as string;
+			body.append(
+				"file",
+				new File([`# Bills\n\nThe card is ${content} and nothing else.`], `${form.length}.md`),
+			);
+			return after<{ result: { id: string } }>(call(`${path}/items`, body), async ({ result }) => {
+				const item = `${path}/items/${result.id}`;
+				// Before it waits, it is queued, too.
+				const waits = new RegExp(`${rule.sentence}|"status":"(completed|error|skipped)"`);
+				return until(async () => (await call(item)) + (await call(`${item}/logs`)), waits);
+			});
+		}),
 };
 
-describe.each(Object.entries(WAYS))("%s", (_, send) => {
-	it.each(Object.entries(forms))(
-		"does not send %s to an engine, and says why",
-		async (__, form) => {
-			use(DLP);
-			const answer = await send(form);
-			expect(isBroken(book), book.join("\n")).toBe(false);
-			expect(answer).toContain(SENTENCE);
+describe.each(Object.entries(RULES))("%s", (_, rule) => {
+	const cases = Object.entries(WAYS).flatMap(([way, send]) =>
+		Object.entries(rule.forms).map(([name, form]) => [way, name, send, form] as const),
+	);
+
+	it.each(cases)(
+		"holds for %s: %s",
+		async (__, ___, send, form) => {
+			use(rule);
+			const answer = await send(form, rule);
+			expect(rule.isBroken(book), book.join("\n")).toBe(false);
+			expect(answer).toContain(rule.sentence);
 		},
 		60_000,
 	);

@@ -97,8 +97,12 @@ async function ingest(
 			return false;
 		}
 		const error = toAiError(thrown);
-		if (error.status === 429 || error.status === 402)
+		if (error.status === 429 || error.status === 402) {
+			const key = { id: work.item, revision: work.revision };
+			const log = { timestamp: now(), action: "waiting", message: error.description };
+			await instance.call((object) => object.postpone(key, log));
 			throw new PostponedWork((error.retryAfter ?? 0) * 1_000 || LIMITED_MS);
+		}
 		if (error.status >= 500 || error.status === 408) throw thrown;
 		// Another attempt has the same end.
 		await failItem(instance, work, new ItemFailure("unknown_error", error.description), room.services);

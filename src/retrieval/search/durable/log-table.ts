@@ -41,6 +41,12 @@ export class LogTable {
 		);
 	}
 
+	/** Adds none if the newest one has the same text. */
+	addNewItemLog(item: string, log: ItemLog): void {
+		const [newest] = this.itemLogs(item, 1).logs;
+		if (newest?.message !== log.message) this.addItemLog(item, log);
+	}
+
 	/** The newest ones first. `before`: the cursor of the page before. */
 	itemLogs(item: string, limit: number, before?: number): { logs: ItemLog[]; next: number | null } {
 		const rows = this.#sql

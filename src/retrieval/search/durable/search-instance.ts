@@ -180,6 +180,12 @@ export abstract class SearchInstanceObject extends DurableObject {
 		});
 	}
 
+	/** The run begins again later. */
+	postpone(key: { id: string; revision: number }, log: ItemLog): void {
+		const { items, logs } = this.#open();
+		if (items.change(key, { status: "queued", now: log.timestamp })) logs.addNewItemLog(key.id, log);
+	}
+
 	/** Vectors of deleted items, and of earlier revisions. */
 	stale(): VectorPlan[] {
 		return this.#open().items.stalePlans(CLEANED);
@@ -200,8 +206,7 @@ export abstract class SearchInstanceObject extends DurableObject {
 
 	/** The texts of chunks with those beside them. */
 	expanded(ids: readonly string[], beside: number): (string | undefined)[] {
-		const { chunks } = this.#open();
-		return ids.map((id) => chunks.expanded(id, beside));
+		return ids.map((id) => this.#open().chunks.expanded(id, beside));
 	}
 
 	chunks(item: string, range: { limit: number; offset: number }): { chunks: StoredChunk[]; total: number } {
@@ -247,8 +252,7 @@ export abstract class SearchInstanceObject extends DurableObject {
 
 	/** `undefined`: there is none. `false`: it has ended. */
 	cancelJob(id: string, now: number): SearchJob | false | undefined {
-		const { jobs } = this.#open();
-		return this.ctx.storage.transactionSync(() => jobs.cancel(id, now));
+		return this.ctx.storage.transactionSync(() => this.#open().jobs.cancel(id, now));
 	}
 
 	source(): SourceReading {
@@ -280,9 +284,8 @@ export abstract class SearchInstanceObject extends DurableObject {
 		else if (source) await this.ctx.storage.setAlarm(tables.jobs.nextStart(source.intervalMs));
 		if (work.length === 0) return;
 		// The queue is full or unreachable: the next alarm tries again.
-		await this.queue()
-			.enqueue(work)
-			.catch(() => 0);
+		const queue = this.queue();
+		await queue.enqueue(work).catch(() => 0);
 	}
 
 	async #schedule(time: number): Promise<void> {
