@@ -65,7 +65,8 @@ async function world({ settings = {} }: Rule) {
 		const body = await request.text();
 		if (new URL(request.url).hostname === "guard")
 			return Response.json(completion(body.includes(HAZARD) ? "unsafe\nS9" : "safe"));
-		book.push(body);
+		book.push(`${decodeURIComponent(request.url.replaceAll("+", " "))} ${body}`);
+		if (request.url.startsWith("http://searx/")) return Response.json({ results: [] });
 		return request.url.endsWith("/embeddings")
 			? Response.json({
 					data: [{ index: 0, embedding: Array(768).fill(0.1) }],
@@ -79,6 +80,7 @@ async function world({ settings = {} }: Rule) {
 				engine: { kind: "openai", url: "http://engine/v1" },
 				guard: { kind: "openai", url: "http://guard/v1" },
 			},
+			WEB_SEARCH: { own: { kind: "searxng", url: "http://searx", usd_per_thousand: 1 } },
 			ROUTES: {
 				[GUARD]: [{ backend: "guard", model: "guard" }],
 				"*": [{ backend: "engine", model: "served" }],
@@ -165,12 +167,25 @@ const WAYS: Readonly<Record<string, Way>> = {
 		await search.create({ id: "docs", embedding_model: BGE, ai_gateway_id: gateway });
 		return search.get("docs").chatCompletions(messagesOf(text));
 	},
+	"a web search": ({ rpc }, { gateway, text }) => rpc.websearch({ gatewayId: gateway, query: text }),
 };
+
+const PNG = Uint8Array.fromBase64(
+	"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+);
+const IMAGE = { name: "a.png", blob: new Blob([PNG], { type: "image/png" }) };
 
 describe.each(Object.entries(RULES))("%s", (_, rule) => {
 	it.each(Object.entries(WAYS))("holds for %s", async (__, way) => {
 		const here = await world(rule);
 		expect(await outcome(way(here, rule))).toContain(rule.sentence);
 		expect(rule.isBroken(here.book), here.book.join("\n")).toBe(false);
+	});
+
+	it("refuses Markdown, which is converted outside of gateways", async () => {
+		const here = await world(rule);
+		for (const options of [undefined, { gateway: { id: rule.gateway } }])
+			expect(await outcome(here.rpc.toMarkdown(IMAGE, options))).toContain("binds a gateway");
+		expect(here.book).toEqual([]);
 	});
 });
