@@ -133,30 +133,6 @@ const gateway = () =>
 		},
 	});
 
-/** Large, deep and hostile inputs, whose tests take longer than the others. */
-const HOSTILE = ["hostile", "security", "work"].map(
-	(name) => `test/{backends,retrieval,surfaces}/**/${name}.test.ts`,
-);
-
-const inWorkerd = (name: string, files: { include: string[]; exclude?: string[] }) => ({
-	plugins: [gateway()],
-	// Vite does not know all their extensions.
-	assetsInclude: ["test/fixtures/documents/*"],
-	test: {
-		name,
-		// One Worker for all files: the code keeps no state between requests, and neither may its tests.
-		isolate: false,
-		...files,
-		// What an object prints would be a call to Vitest, whose answer never arrives if the object's request has ended; the run would not end.
-		disableConsoleIntercept: true,
-		setupFiles: ["test/property-settings.ts"],
-		globalSetup: ["test/storage/blobs/s3-server.ts"],
-		// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.
-		testTimeout: 60_000,
-		deps: { optimizer: { ssr: bundled(LIBRARIES) } },
-	},
-});
-
 /**
  * For tests that wait for processes and sockets: a machine that is busy delays them, and fails none. On CI, which shares its machine, they
  * have a second try, which the report names.
@@ -208,12 +184,26 @@ export default defineConfig({
 		// Sources and tests that have not changed since the last run are not transformed again.
 		fsModuleCache: true,
 		projects: [
-			// Everything that runs in a Worker is tested in one.
-			inWorkerd("worker", {
-				include: ["test/**/*.test.ts"],
-				exclude: ["test/clients/**", "test/console/**", "test/extending/**", "test/node/**", ...HOSTILE],
-			}),
-			inWorkerd("hostile", { include: HOSTILE }),
+			{
+				// Everything that runs in a Worker is tested in one.
+				plugins: [gateway()],
+				// Vite does not know all their extensions.
+				assetsInclude: ["test/fixtures/documents/*"],
+				test: {
+					name: "worker",
+					// One Worker for all files: the code keeps no state between requests, and neither may its tests.
+					isolate: false,
+					include: ["test/**/*.test.ts"],
+					exclude: ["test/clients/**", "test/console/**", "test/extending/**", "test/node/**"],
+					// What an object prints would be a call to Vitest, whose answer never arrives if the object's request has ended; the run would not end.
+					disableConsoleIntercept: true,
+					setupFiles: ["test/property-settings.ts"],
+					globalSetup: ["test/storage/blobs/s3-server.ts"],
+					// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.
+					testTimeout: 60_000,
+					deps: { optimizer: { ssr: bundled(LIBRARIES) } },
+				},
+			},
 			{
 				// With tables that have more rows, so it has a Worker of its own.
 				plugins: [moreRows, gateway()],

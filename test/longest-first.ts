@@ -26,7 +26,7 @@ export const LONG_FILES = [
 	"leave-matrix",
 	"outbound",
 ].map((name) => `test/node/${name}.test.ts`);
-const IN_WORKERD = ["worker", "hostile", "extending", "binding"];
+const IN_WORKERD = ["worker", "extending", "binding"];
 
 /**
  * The two longest process tests come first. The tests inside workerd follow, and use the cores while those wait. Files of

@@ -33,7 +33,7 @@ process.on("message", async (job: Job) => {
 async function run({ root, file, tests }: Job): Promise<TestRun> {
 	vitest ??= await createVitest("test", {
 		root,
-		project: ["worker", "hostile"],
+		project: "worker",
 		watch: false,
 		reporters: [{}],
 		// The first failure decides.
