@@ -78,8 +78,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
 		LIMITS: JSON.stringify({ daily_neurons: 1_000_000, requests_per_minute: "none" }),
 	};
 	const [port, devPort] = [await freePort(), await freePort()];
+	const websites = JSON.stringify({ allow_network: true, allow_private_addresses: true });
 	const serve = runScript(CLI, ["serve", "--port", String(port), "--state", join(state, "serve")], {
-		env: { ...settings, ADMIN_TOKEN },
+		env: { ...settings, AI_SEARCH: websites, ADMIN_TOKEN },
 	});
 	const variables = Object.entries(settings).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
 	const dev = runScript("scripts/dev.ts", [

@@ -1,6 +1,12 @@
-/** The page of AI Search: an instance, uploads by drop, items with their errors, a question with its chunks and the answer. */
+/**
+ * The page of AI Search: an instance, uploads by drop, items with their errors, a question with its chunks and the answer; a website as
+ * source, the cache, the public endpoint.
+ */
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
-import { expect, it } from "vitest";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { api } from "./api.ts";
 import { faultsOf } from "./axe.ts";
 import { openSession, shoot } from "./browser.ts";
@@ -87,5 +93,92 @@ it("files are dropped, indexed, asked, indexed again and deleted with their inst
 	await page.getByRole("button", { name: "Delete manual" }).click();
 	await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
 	await page.getByText("No instances of AI Search here.").waitFor();
+	await tab.close();
+});
+
+const INSTANCES = `/accounts/${OPERATOR_ACCOUNT}/ai-search/instances`;
+const PATHS = ["/passwords", "/invoices", "/gone"];
+const TEXTS: Readonly<Record<string, string>> = {
+	"/passwords": "<h1>Passwords</h1><p>To reset a password, open the settings page.</p>",
+	"/invoices": "<h1>Invoices</h1><p>An invoice is sent on the first day of each month.</p>",
+};
+
+let server: Server;
+let site: string;
+
+beforeAll(async () => {
+	server = createServer((request, response) => {
+		const path = request.url ?? "";
+		const locations = PATHS.map((own) => `<url><loc>${site}${own}</loc></url>`).join("");
+		const sitemap = `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${locations}</urlset>`;
+		const text = path === "/sitemap.xml" ? sitemap : TEXTS[path];
+		const type = path === "/sitemap.xml" ? "application/xml" : "text/html";
+		response.writeHead(text === undefined ? 404 : 200, { "content-type": type }).end(text);
+	}).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	site = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => server.close());
+
+async function create(page: Page, fields: { name: string; source: string }): Promise<void> {
+	await page.getByRole("button", { name: "New instance" }).click();
+	const form = page.getByRole("region", { name: "New instance" });
+	await form.getByLabel("Name").fill(fields.name);
+	await form.getByLabel("Source").fill(fields.source);
+	await form.getByRole("button", { name: "Create" }).click();
+}
+
+it("a website is read, with its errors; the cache and the public endpoint are shown", async () => {
+	const tab = await openSession("serve", "/console/search", { expected: /400|401|429/ });
+	const { page } = tab;
+	await create(page, { name: "site", source: site });
+	await page.waitForURL(/\?instance=site$/);
+	const source = page.getByRole("region", { name: "Source" });
+	await source.getByText("completed").waitFor();
+	expect(await source.textContent()).toMatch(
+		/Websitehttp:\/\/127\.0\.0\.1:\d+\/Read every360 minutesLast jobcompletedStarted\d/,
+	);
+	const errors = source.getByRole("list", { name: "Errors of the job" });
+	expect(await errors.getByRole("listitem").allTextContents()).toEqual([
+		`${site}/gone: the server answered that there is no such page`,
+	]);
+	const items = page.getByRole("region", { name: "Items" }).first();
+	await items.getByText(`${site}/passwords`).waitFor();
+	await items.getByText("completed", { exact: true }).nth(1).waitFor();
+	expect(await faultsOf(page)).toEqual([]);
+
+	// Less than 30 seconds after the first one.
+	await source.getByRole("button", { name: "Read now" }).click();
+	await source.getByText("sync_in_cooldown").waitFor();
+
+	const facts = page.getByRole("region", { name: "site", exact: true });
+	const text = (await facts.textContent()) ?? "";
+	expect(text).toContain("Cache of chatson");
+	expect(text).not.toContain("Public endpoint");
+	const { public_endpoint_id: id } = await api<{ public_endpoint_id: string }>("PUT", `${INSTANCES}/site`, {
+		...{ cache: false, public_endpoint_params: { enabled: true } },
+	});
+	await page.reload();
+	await facts.getByText(id).waitFor();
+	expect(await facts.textContent()).toContain("Cache of chatsoff");
+	const answer = await fetch(`${inject("serve")}/search/${OPERATOR_ACCOUNT}/${id}/search`, {
+		method: "POST",
+		headers: { "content-type": "application/json" },
+		body: JSON.stringify({ query: "reset password" }),
+	});
+	expect(await answer.json()).toMatchObject({
+		result: { chunks: [{ item: { key: `${site}/passwords` } }] },
+	});
+	await api("DELETE", `${INSTANCES}/site`);
+	await tab.close();
+});
+
+it("a bucket that the operator does not allow is refused in the form", async () => {
+	const tab = await openSession("serve", "/console/search", { expected: /400|401/ });
+	await create(tab.page, { name: "absent", source: "invoices" });
+	await tab.page
+		.getByRole("region", { name: "New instance" })
+		.getByText("expected the name of a bucket of AI_SEARCH.buckets")
+		.waitFor();
 	await tab.close();
 });

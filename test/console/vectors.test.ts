@@ -1,12 +1,13 @@
 /** The page of the vector indexes: creation, queries by text, by vector, by id and with a filter, the picture, deletion. */
 import { expect, it } from "vitest";
-import { api } from "./api.ts";
+import { api, createToken } from "./api.ts";
 import { faultsOf } from "./axe.ts";
 import { openSession, shoot } from "./browser.ts";
-import { OPERATOR_ACCOUNT } from "./gateways.ts";
 
 const MODEL = "@cf/baai/bge-small-en-v1.5";
-const INDEX = `/accounts/${OPERATOR_ACCOUNT}/vectorize/v2/indexes/pages`;
+/** Instances of AI Search, which other tests create, have indexes too. */
+const ACCOUNT = "vectors-a";
+const INDEX = `/accounts/${ACCOUNT}/vectorize/v2/indexes/pages`;
 const SUBJECTS = {
 	account: ["reset a password", "change a password", "choose a safe password", "forget a password"],
 	billing: ["pay an invoice", "download an invoice", "a wrong invoice", "the invoice of a month"],
@@ -15,7 +16,7 @@ const SUBJECTS = {
 
 async function upload(): Promise<void> {
 	const texts = Object.entries(SUBJECTS).flatMap(([subject, all]) => all.map((text) => ({ subject, text })));
-	const run = `/accounts/${OPERATOR_ACCOUNT}/ai/run/${MODEL}`;
+	const run = `/accounts/${ACCOUNT}/ai/run/${MODEL}`;
 	const { data } = (await api("POST", run, { text: texts.map(({ text }) => text) })) as { data: number[][] };
 	await api("POST", `${INDEX}/metadata_index/create`, { propertyName: "subject", indexType: "string" });
 	const vectors = texts.map(({ subject, text }, at) => ({
@@ -25,7 +26,9 @@ async function upload(): Promise<void> {
 }
 
 it("an index is created, searched in four ways, shown as a picture and deleted", async () => {
-	const tab = await openSession("serve", "/console/vectors", { expected: /401|400/ });
+	const groups = ["Workers AI Read", "Workers AI Write", "Vectorize Read", "Vectorize Write"];
+	const { value: token } = await createToken(ACCOUNT, "all", groups);
+	const tab = await openSession("serve", "/console/vectors", { token, expected: /401|400/ });
 	const { page } = tab;
 	await page.getByText("This account has no vector indexes.").waitFor();
 	await page.getByRole("button", { name: "New index" }).click();
@@ -92,7 +95,10 @@ it("an index is created, searched in four ways, shown as a picture and deleted",
 	await query.getByText("invalid query vector, expected 384 dimensions, and got 2 dimensions").waitFor();
 
 	const today = new Date().toISOString().slice(0, 10);
-	const usage = await openSession("serve", `/console/usage?from=${today}&to=${today}`, { expected: /401/ });
+	const usage = await openSession("serve", `/console/usage?from=${today}&to=${today}`, {
+		token,
+		expected: /401/,
+	});
 	const row = usage.page.getByRole("region", { name: "Vector indexes" }).locator("tbody tr").first();
 	await row.getByText("pages").waitFor();
 	// Twelve vectors of 384 dimensions.

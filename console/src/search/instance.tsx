@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useCallback, useState } from "react";
 import type { SearchInstance, SearchStats } from "../api/types.ts";
 import { useFollowing } from "../api/use-following.ts";
 import { useLoad } from "../api/use-load.ts";
@@ -24,7 +24,7 @@ export function InstancePart({ instance }: { instance: SearchInstance }) {
 	);
 	const isBusy = (stats.value?.queued ?? 0) + (stats.value?.running ?? 0) > 0;
 	useFollowing(isBusy, stats);
-	const onChanged = (): void => setChanges((count) => count + 1);
+	const onChanged = useCallback(() => setChanges((count) => count + 1), []);
 	return (
 		<div className="stack">
 			<Section title={instance.id}>

@@ -1,5 +1,5 @@
 import { Button } from "@cloudflare/kumo/components/button";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { errorOf } from "../api/error-of.ts";
 import type { SearchInstance, SearchJob, SearchJobLog } from "../api/types.ts";
 import { useFollowing } from "../api/use-following.ts";
@@ -33,6 +33,10 @@ export function Source({ instance, path, onChanged }: Props) {
 	);
 	const isRunning = job.value !== undefined && job.value.ended_at === undefined;
 	useFollowing(isRunning, job);
+	// A job adds items while it runs, and its last state follows them.
+	useEffect(() => {
+		if (job.value) onChanged();
+	}, [job.value, onChanged]);
 
 	async function start(): Promise<void> {
 		setError(undefined);
