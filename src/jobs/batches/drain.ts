@@ -1,4 +1,7 @@
-/** Starts the lines of a batch as the pace allows, and stores their ends in groups. */
+/**
+ * Starts the lines of a batch as the pace allows, and stores their ends in groups. Lines start and end while a group is stored, and lines
+ * are claimed before the earlier ones have started, so that no place is empty meanwhile.
+ */
 import { toAiError } from "../../core/errors.ts";
 import { PostponedWork } from "../../storage/queue/work.ts";
 import type { JobsServices } from "../services.ts";
@@ -9,11 +12,13 @@ import type { FinishedLine, LineContext } from "./run-line.ts";
 
 /** A run ends after this time, or after so many lines, and the next one continues: the platform bounds the calls of a request. */
 const SHIFT_MS = 5 * 60_000;
-const SHIFT_LINES = 400;
-/** Ends of lines that arrive in this time share a commit. */
-const COMMIT_MS = 20;
+const SHIFT_LINES = 2_000;
 /** Lines that are claimed, or whose ends are stored, at once. */
 const GROUP_LINES = 32;
+/** Further lines are claimed when so few wait to start. */
+const LOW_LINES = 16;
+/** Ends are stored after this time: a process that is killed loses those that are not. In the same time a cancelled batch is noticed. */
+const STORE_MS = 1_000;
 /** Of the results of one call. */
 const MAX_CHARACTERS = 4_000_000;
 /** While other batches of the process use the pace, or the storage fails. */
@@ -44,19 +49,29 @@ export class Drain {
 	/** Not stored. */
 	#ended: LineEnd[] = [];
 	#running = 0;
+	/** Of those that run: the pace does not count them yet. */
+	#starting = 0;
 	#started = 0;
 	/** Why no further line starts. */
 	#wait: BatchWait | undefined;
 	#isStopping = false;
 	/** After a call that claimed none: when the next line may start, or that none waits. */
 	#rest: Pick<ExchangedLines, "nextAt"> | undefined;
+	#isExchanging = false;
+	/** The start of the latest exchange. Epoch milliseconds. */
+	#exchangedAt: number;
+	/** An exchange has failed. */
+	#failure: { error: unknown } | undefined;
 	#change = Promise.withResolvers<void>();
+	/** When a timer reports a change. Epoch milliseconds. */
+	#timerAt = Number.POSITIVE_INFINITY;
 
 	constructor(context: Pick<LineContext, "record" | "signal">, calls: DrainCalls) {
 		this.#context = context;
 		this.#calls = calls;
 		this.#model = context.record.model ?? "";
-		this.#end = calls.services.now() + SHIFT_MS;
+		this.#exchangedAt = calls.services.now();
+		this.#end = this.#exchangedAt + SHIFT_MS;
 	}
 
 	/** Resolves when no line waits or runs. Throws `PostponedWork` if lines must wait. */
@@ -64,19 +79,18 @@ export class Drain {
 		for (;;) {
 			const delay = this.#delay();
 			const mayStart = delay === undefined && !this.#isStopping;
-			if (mayStart) await this.#start();
-			else this.#giveBack();
-			if (this.#running > 0 && !this.#mustExchange(mayStart)) {
-				await this.#next();
-				continue;
-			}
-			if (this.#ended.length > 0 || (mayStart && this.#mayClaim)) {
-				await this.#exchange(mayStart ? GROUP_LINES : 0);
+			let nextStart = Number.POSITIVE_INFINITY;
+			if (mayStart) nextStart = this.#start();
+			if (!mayStart || (this.#running === 0 && this.#free <= 0)) this.#giveBack();
+			if (!this.#isExchanging && this.#mustExchange(mayStart)) void this.#exchange(mayStart);
+			if (this.#running > 0 || this.#isExchanging || this.#ready.length > 0) {
+				await this.#next(Math.min(nextStart, this.#calls.services.now() + STORE_MS));
+				if (this.#failure) throw this.#failure.error;
 				continue;
 			}
 			if (this.#isStopping) return;
 			if (delay !== undefined) throw this.#postponed(delay);
-			if (this.#ready.length > 0 || this.#free === 0) throw this.#postponed(this.#pause);
+			if (this.#free <= 0) throw this.#postponed(this.#pause);
 			const nextAt = this.#rest?.nextAt;
 			if (nextAt === undefined) return;
 			throw this.#postponed(nextAt - this.#calls.services.now());
@@ -96,30 +110,41 @@ export class Drain {
 
 	get #free(): number {
 		const { jobPace, jobSettings } = this.#calls.services;
-		return jobPace.free(this.#model, jobSettings);
+		return jobPace.free(this.#model, jobSettings) - this.#starting;
 	}
 
 	get #pause(): number {
 		return this.#calls.services.jobPace.pause(this.#model) || BUSY_MS;
 	}
 
-	/** Whether there may be lines to claim. */
+	/** Whether lines are claimed by a call of their own. */
 	get #mayClaim(): boolean {
-		return this.#ready.length === 0 && this.#free > 0 && !this.#rest;
+		if (this.#ready.length > LOW_LINES) return false;
+		const { jobPace, now } = this.#calls.services;
+		// A place becomes free when a line ends, but not in a pause.
+		if (this.#free <= 0 && (this.#running === 0 || jobPace.pause(this.#model) > 0)) return false;
+		return !this.#rest || (this.#rest.nextAt !== undefined && this.#rest.nextAt <= now());
 	}
 
-	/** While lines run: whether ends are stored now. */
 	#mustExchange(mayStart: boolean): boolean {
+		if (mayStart && this.#mayClaim) return true;
 		if (this.#ended.length >= GROUP_LINES || charactersOf(this.#ended) >= MAX_CHARACTERS) return true;
-		return this.#ended.length > 0 ? this.#ready.length === 0 : mayStart && this.#mayClaim;
+		if (this.#running === 0) return this.#ended.length > 0;
+		const since = this.#calls.services.now() - this.#exchangedAt;
+		// The clock may be set back.
+		return since >= STORE_MS || since < 0;
 	}
 
-	/** Starts lines that were claimed. */
-	async #start(): Promise<void> {
-		const { jobPace, wait } = this.#calls.services;
-		for (let free = this.#free; free > 0; free--) {
+	/** Starts lines that were claimed. Returns when the next one may start, if that is known. Epoch milliseconds. */
+	#start(): number {
+		const { jobPace, now } = this.#calls.services;
+		// They are in memory.
+		if (charactersOf(this.#ended) >= MAX_CHARACTERS) return Number.POSITIVE_INFINITY;
+		for (let free = this.#free; free > 0 && this.#ready.length > 0; free--) {
+			const gap = jobPace.gap();
+			if (gap > 0) return now() + gap;
 			const claimed = this.#ready.shift();
-			if (!claimed) return;
+			if (!claimed) break;
 			this.#running++;
 			this.#started++;
 			void this.#line(claimed).then(({ end, wait: until }) => {
@@ -128,18 +153,14 @@ export class Drain {
 				if (until) this.#wait = until;
 				this.#change.resolve();
 			});
-			const gap = jobPace.gap();
-			if (gap === 0) continue;
-			await wait(gap);
-			// Meanwhile a line may have been refused, or other batches may have started lines.
-			if (this.#wait || this.#free === 0 || this.#context.signal.aborted) return;
 		}
+		return Number.POSITIVE_INFINITY;
 	}
 
 	async #line(claimed: ClaimedLine): Promise<FinishedLine> {
 		const { line, ticket } = claimed;
 		try {
-			return await this.#calls.runLine(claimed, await this.#calls.reader.body(claimed));
+			return await this.#calls.runLine(claimed, await this.#body(claimed));
 		} catch (thrown) {
 			// Of the storage.
 			const { code, description } = toAiError(thrown);
@@ -148,6 +169,15 @@ export class Drain {
 				end: { line, ticket, settlements: [], outcome: { kind: "again", startAt: until, counts: false } },
 				wait: { code, message: description, until },
 			};
+		}
+	}
+
+	async #body(claimed: ClaimedLine): Promise<LineBody> {
+		this.#starting++;
+		try {
+			return await this.#calls.reader.body(claimed);
+		} finally {
+			this.#starting--;
 		}
 	}
 
@@ -163,17 +193,30 @@ export class Drain {
 		this.#ready = [];
 	}
 
-	async #exchange(wanted: number): Promise<void> {
+	/** Never rejects. */
+	async #exchange(mayStart: boolean): Promise<void> {
+		this.#isExchanging = true;
+		this.#exchangedAt = this.#calls.services.now();
+		try {
+			const isLow = this.#ready.length <= Math.max(LOW_LINES, this.#ended.length);
+			await this.#store(mayStart && isLow ? GROUP_LINES : 0);
+		} catch (error) {
+			this.#failure = { error };
+		}
+		this.#isExchanging = false;
+		this.#change.resolve();
+	}
+
+	async #store(claim: number): Promise<void> {
 		const ended = this.#endedTogether();
-		const claim = this.#ready.length === 0 ? wanted : 0;
 		// A batch that waited waits until a line has an answer.
 		const isAnswered = ended.some(({ outcome }) => outcome.kind !== "again");
 		const waiting = this.#wait ?? (isAnswered ? null : undefined);
 		const { lines, isStopping, nextAt } = await this.#calls.exchange(ended, claim, waiting);
 		this.#isStopping = isStopping;
 		if (claim > 0) this.#rest = lines.length > 0 ? undefined : { ...(nextAt !== undefined && { nextAt }) };
-		this.#ready.push(...lines);
 		if (lines.length > 0) await this.#calls.reader.load(lines);
+		this.#ready.push(...lines);
 	}
 
 	/** The ends for one call, which has a bound of bytes. */
@@ -186,11 +229,18 @@ export class Drain {
 		return this.#ended.splice(0, end < 0 ? this.#ended.length : end);
 	}
 
-	/** Resolves soon after the end of a line, so that several ends share a commit, and the admissions of the next lines another. */
-	async #next(): Promise<void> {
+	/** Resolves when a line or an exchange has ended, at the latest at this time. Epoch milliseconds. */
+	async #next(at: number): Promise<void> {
+		const { now, wait } = this.#calls.services;
+		if (at < this.#timerAt) {
+			this.#timerAt = at;
+			void wait(Math.max(0, at - now())).then(() => {
+				if (this.#timerAt === at) this.#timerAt = Number.POSITIVE_INFINITY;
+				this.#change.resolve();
+			});
+		}
 		await this.#change.promise;
 		this.#change = Promise.withResolvers();
-		if (this.#running > 0) await this.#calls.services.wait(COMMIT_MS);
 	}
 
 	/** Not longer than the batch lives. */

@@ -71,15 +71,16 @@ export class Pace {
 		return this.#pauseOf(this.#lane(this.#keyOf(model)));
 	}
 
-	/** A line has started. Returns the milliseconds before the next one. 0: no live requests were there lately. */
+	/** Milliseconds before a line may start. 0: it starts now, and the next one after a pause if there are live requests. */
 	gap(): number {
 		const now = this.#now();
 		const since = now - this.#liveAt;
 		if (since < 0 || since > LIVE_MS) return 0;
+		const left = this.#nextStart - now;
 		// The clock may be set back.
-		const last = this.#nextStart - now > LIVE_MS ? now : Math.max(now, this.#nextStart);
-		this.#nextStart = last + GAP_MS;
-		return this.#nextStart - now;
+		if (left > 0 && left <= GAP_MS) return left;
+		this.#nextStart = now + GAP_MS;
+		return 0;
 	}
 
 	/** A line starts. Returns what its end calls. `backend`: empty if none has answered. */

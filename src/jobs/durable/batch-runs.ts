@@ -25,8 +25,8 @@ import {
 } from "../batches/records.ts";
 import type { JobTables } from "./job-tables.ts";
 
-/** Of the lines that one call starts. */
-const MAX_CLAIMED_BYTES = 8_000_000;
+/** Of the lines that one call claims. */
+const MAX_CLAIMED_BYTES = 4_000_000;
 /** There may be room for results after this time. */
 const FULL_MS = 30_000;
 

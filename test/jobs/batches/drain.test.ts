@@ -1,17 +1,50 @@
-import { expect, it } from "vitest";
+/** How lines are claimed, started and stored. */
+import { describe, expect, it } from "vitest";
 import { Drain } from "../../../src/jobs/batches/drain.ts";
 import type { BatchRecord, ClaimedLine, LineEnd } from "../../../src/jobs/batches/records.ts";
+import { PostponedWork } from "../../../src/storage/queue/work.ts";
 
-const LINES = 20;
-const CONCURRENCY = 2;
+interface Scenario {
+	lines: number;
+	concurrency: number;
+	/** Of the answer of a line. */
+	milliseconds: (line: number) => number;
+	/** Of a result. */
+	characters?: number;
+	/** Milliseconds of a call that stores and claims. */
+	exchangeMs?: number;
+	/** Milliseconds after which the batch is cancelled. */
+	cancelAfter?: number;
+}
 
-/** Runs lines whose results have so many characters. Returns the most results that waited to be stored. */
-async function drained(characters: number): Promise<{ stored: number; waited: number }> {
-	const waiting = Array.from({ length: LINES }, (_, line) => ({ line, ticket: `t-${line}` }) as ClaimedLine);
-	let running = 0;
-	let ended = 0;
-	let stored = 0;
-	let waited = 0;
+/** Drains a batch. `now()`: milliseconds since its start. */
+function drained({
+	lines,
+	concurrency,
+	milliseconds,
+	characters = 1,
+	exchangeMs = 0,
+	cancelAfter,
+}: Scenario) {
+	const begun = Date.now();
+	const now = () => Date.now() - begun;
+	const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+	const queued = Array.from({ length: lines }, (_, line) => ({ line, ticket: `t-${line}` }) as ClaimedLine);
+	const seen = {
+		running: 0,
+		/** By line: when it ended, and when the call that stored it began. */
+		ended: new Map<number, number>(),
+		stored: new Map<number, number>(),
+		/** The most results that waited to be stored. */
+		waited: 0,
+		/** The most lines that were claimed, and had not started. */
+		claimed: 0,
+		started: 0,
+		startedDuringCalls: 0,
+		isCalling: false,
+		calls: 0,
+	};
+	let claimed = 0;
 	const drain = new Drain(
 		{
 			record: { model: "gpt-5.6-sol", expiresAt: 1e15 } as BatchRecord,
@@ -19,39 +52,90 @@ async function drained(characters: number): Promise<{ stored: number; waited: nu
 		},
 		{
 			services: {
-				jobPace: { free: () => CONCURRENCY - running, gap: () => 0, pause: () => 0 } as never,
+				jobPace: { free: () => concurrency - seen.running, gap: () => 0, pause: () => 0 } as never,
 				jobSettings: {} as never,
-				now: () => 0,
-				wait: async () => {},
+				now,
+				wait: sleep,
 			},
 			reader: { body: async () => ({}), load: async () => {} } as never,
 			async runLine({ line, ticket }) {
-				running++;
-				await new Promise((resolve) => setTimeout(resolve));
-				running--;
-				ended++;
-				waited = Math.max(waited, ended - stored);
+				seen.running++;
+				seen.started++;
+				if (seen.isCalling) seen.startedDuringCalls++;
+				await sleep(milliseconds(line));
+				seen.running--;
+				seen.ended.set(line, now());
+				seen.waited = Math.max(seen.waited, seen.ended.size - seen.stored.size);
 				const outcome = { kind: "succeeded", text: "a".repeat(characters) };
 				return { end: { line, ticket, settlements: [], outcome } as unknown as LineEnd };
 			},
 			async exchange(results, claim) {
-				stored += results.length;
-				return { lines: waiting.splice(0, claim), isStopping: false };
+				expect(seen.isCalling).toBe(false);
+				seen.isCalling = true;
+				seen.calls++;
+				const isStopping = cancelAfter !== undefined && now() >= cancelAfter;
+				for (const { line, outcome } of results)
+					if (outcome.kind === "again") claimed--;
+					else seen.stored.set(line, now());
+				const taken = isStopping ? [] : queued.splice(0, claim);
+				claimed += taken.length;
+				await sleep(exchangeMs);
+				seen.claimed = Math.max(seen.claimed, claimed - seen.started);
+				seen.isCalling = false;
+				return { lines: taken, isStopping };
 			},
 		},
 	);
-	await drain.run();
-	return { stored, waited };
+	return { run: () => drain.run(), seen, now };
 }
 
-it("stores the ends of a group of lines together", async () => {
-	const { stored, waited } = await drained(10);
-	expect(stored).toBe(LINES);
-	expect(waited).toBeGreaterThan(10);
-});
+describe("a drain", () => {
+	it("stores the ends of fast lines in groups", async () => {
+		const { run, seen } = drained({ lines: 100, concurrency: 16, milliseconds: () => 5 });
+		await run();
+		expect(seen.stored.size).toBe(100);
+		expect(seen.calls).toBeLessThan(15);
+	});
 
-it("stores large results before all lines of a group have ended", async () => {
-	const { stored, waited } = await drained(2_500_000);
-	expect(stored).toBe(LINES);
-	expect(waited).toBeLessThanOrEqual(2 * CONCURRENCY);
+	it("stores large results before a group of lines has ended", async () => {
+		const { run, seen } = drained({
+			...{ lines: 20, concurrency: 2, milliseconds: () => 1, characters: 2_500_000 },
+		});
+		await run();
+		expect(seen.stored.size).toBe(20);
+		expect(seen.waited).toBeLessThanOrEqual(4);
+	});
+
+	it("starts lines while it stores others, and claims the next ones before", async () => {
+		const { run, seen } = drained({ lines: 200, concurrency: 4, milliseconds: () => 5, exchangeMs: 30 });
+		await run();
+		expect(seen.stored.size).toBe(200);
+		expect(seen.startedDuringCalls).toBeGreaterThan(50);
+		expect(seen.claimed).toBeGreaterThan(16);
+		expect(seen.claimed).toBeLessThanOrEqual(64);
+	});
+
+	it("stores an end within about a second, although other lines take longer", async () => {
+		const { run, seen } = drained({ lines: 10, concurrency: 4, milliseconds: (line) => 300 + 70 * line });
+		await run();
+		expect(seen.stored.size).toBe(10);
+		for (const [line, at] of seen.ended) expect((seen.stored.get(line) ?? 0) - at).toBeLessThan(1_300);
+	});
+
+	it("stops within about a second after the batch was cancelled, when the lines that run have ended", async () => {
+		const { run, seen, now } = drained({
+			...{ lines: 200, concurrency: 4, milliseconds: (line) => 380 + (line % 5) * 10, cancelAfter: 1_500 },
+		});
+		await run();
+		expect(now()).toBeLessThan(1_500 + 1_000 + 500);
+		expect(seen.running).toBe(0);
+		expect(seen.stored.size).toBe(seen.started);
+		expect(seen.started).toBeLessThan(40);
+	});
+
+	it("is postponed, with no line that stays claimed, if others use all places", async () => {
+		const { run, seen } = drained({ lines: 4, concurrency: 0, milliseconds: () => 1 });
+		await expect(run()).rejects.toBeInstanceOf(PostponedWork);
+		expect(seen.claimed).toBeLessThanOrEqual(0);
+	});
 });

@@ -98,6 +98,31 @@ describe("a process that is killed", () => {
 		expect((await services.jobs.usage("local")).repeatedLines).toBeGreaterThanOrEqual(lost);
 	});
 
+	it("while an engine is slow: lines that run, and those of the last second, run again", async () => {
+		const [lines, concurrency, answerMs] = [30, 4, 500];
+		const answered: number[] = [];
+		const { fetch, requests } = upstream(async () => {
+			await scheduler.wait(answerMs + (requests.length % concurrency) * 30);
+			answered.push(Date.now());
+			return answer();
+		});
+		const gateway = batches({ vars: { ...PRICED, JOBS: { concurrency } }, fetch });
+		const { create, openai, runAll, runOnce, services } = gateway;
+		const batch = await create(numbered(lines));
+		void runOnce().catch(() => {});
+		await expect.poll(() => answered.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(24);
+		const { request_counts } = await openai.batches.retrieve(batch.id);
+		const [called, early] = [requests.length, answered.filter((at) => at < Date.now() - 1_500).length];
+		expect(early).toBeGreaterThan(8);
+		expect(request_counts?.completed).toBeGreaterThanOrEqual(early);
+		// Another process takes over.
+		services.jobPace = new (Object.getPrototypeOf(services.jobPace).constructor)(() => Date.now());
+		await runAll();
+		expect((await openai.batches.retrieve(batch.id)).request_counts).toMatchObject({ completed: lines });
+		expect(requests.length - lines).toBeLessThanOrEqual(called - early + concurrency);
+		expect((await bills(gateway)).filter(({ microNeurons }) => microNeurons > 0)).toHaveLength(lines);
+	}, 20_000);
+
 	it("after the commit, before the account has the bills: the next run delivers them", async () => {
 		const { fetch } = upstream(answer);
 		const gateway = batches({ vars: PRICED, fetch });
