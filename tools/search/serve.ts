@@ -12,16 +12,17 @@ export interface ServedGateway {
 	stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** `settings`: beside those of an open gateway on the simulator. */
+/** `settings`: beside those of an open gateway on the simulator. `options`: of `ganglion serve`. */
 export async function serveGateway(
 	state: string,
 	port?: number,
 	settings: Readonly<Record<string, string>> = {},
+	options: readonly string[] = [],
 ): Promise<ServedGateway> {
 	const own = port ?? (await freePort());
 	const child = spawn(
 		process.execPath,
-		[join(DIST, "cli/index.js"), "serve", "--port", String(own), "--state", state],
+		[join(DIST, "cli/index.js"), "serve", "--port", String(own), "--state", state, ...options],
 		{
 			stdio: ["ignore", "pipe", "inherit"],
 			env: {

@@ -9,7 +9,7 @@ import { type ServedGateway, serveGateway } from "../../../tools/search/serve.ts
 import { startPostgres } from "./postgres.ts";
 
 const VECTORS = 300;
-/** A third of the time that a write may take. The move does not wait for that of the process that was killed. */
+/** Less than a call of a store may take. */
 const RESUMED_MS = 60_000;
 
 const cleanups: (() => unknown)[] = [];
@@ -53,68 +53,73 @@ async function stallingServer() {
 	};
 }
 
-it("goes on within seconds after SIGKILL, and loses no confirmed write", async () => {
-	const server = await stallingServer();
-	const state = mkdtempSync(join(tmpdir(), "ganglion-move-"));
-	cleanups.push(() => rmSync(state, { recursive: true, force: true }));
-	const port = await freePort();
-	const url = `postgres://postgres@127.0.0.1:${server.port}/postgres?sslmode=disable`;
-	const settings = {
-		PG_PASSWORD: "unused",
-		VECTORS: JSON.stringify({
-			stores: { pg: { kind: "pgvector", url, key: "PG_PASSWORD", max_connections: 1 } },
-			indexes: { docs: "pg" },
-		}),
-	};
-	let gateway: ServedGateway = await serveGateway(state, port, settings);
-	cleanups.push(() => gateway.stop("SIGKILL"));
-	const call = async (path: string, body?: object | string) => {
-		const type = typeof body === "string" ? "application/x-ndjson" : "application/json";
-		const response = await fetch(
-			`http://127.0.0.1:${port}/client/v4/accounts/local/vectorize/v2/indexes${path}`,
-			{
-				method: body === undefined ? "GET" : "POST",
-				...(body !== undefined && {
-					headers: { "content-type": type },
-					body: typeof body === "string" ? body : JSON.stringify(body),
-				}),
-			},
+it.each([1, 2])(
+	"goes on within seconds after SIGKILL, and loses no confirmed write, with %i processes",
+	async (workers) => {
+		const server = await stallingServer();
+		const state = mkdtempSync(join(tmpdir(), "ganglion-move-"));
+		cleanups.push(() => rmSync(state, { recursive: true, force: true }));
+		const port = await freePort();
+		const url = `postgres://postgres@127.0.0.1:${server.port}/postgres?sslmode=disable`;
+		const settings = {
+			PG_PASSWORD: "unused",
+			VECTORS: JSON.stringify({
+				stores: { pg: { kind: "pgvector", url, key: "PG_PASSWORD", max_connections: 1 } },
+				indexes: { docs: "pg" },
+			}),
+		};
+		const options = ["--workers", String(workers)];
+		let gateway: ServedGateway = await serveGateway(state, port, settings, options);
+		cleanups.push(() => gateway.stop("SIGKILL"));
+		const call = async (path: string, body?: object | string) => {
+			const type = typeof body === "string" ? "application/x-ndjson" : "application/json";
+			const response = await fetch(
+				`http://127.0.0.1:${port}/client/v4/accounts/local/vectorize/v2/indexes${path}`,
+				{
+					method: body === undefined ? "GET" : "POST",
+					...(body !== undefined && {
+						headers: { "content-type": type },
+						body: typeof body === "string" ? body : JSON.stringify(body),
+					}),
+				},
+			);
+			// biome-ignore lint/suspicious/noExplicitAny: the test compares it.
+			const { result, errors } = (await response.json()) as any;
+			if (!response.ok) throw new Error(`${path}: ${JSON.stringify(errors)}`);
+			return result;
+		};
+		const line = (id: string, value: number) => JSON.stringify({ id, values: [value, 1] });
+		await call("", { name: "docs", config: { dimensions: 2, metric: "euclidean" } });
+		const ids = Array.from({ length: VECTORS }, (_, number) => `v${number}`);
+		await call("/docs/upsert", ids.map((id, number) => line(id, number)).join("\n"));
+		await call("/docs/upsert", line("v7", 700));
+
+		// Everything waits for the server from here on, so the move and a write are under way at the kill.
+		server.isStalled = true;
+		await call("/docs/move", { store: "builtin" });
+		const lost = call("/docs/upsert", line("v8", 800)).then(
+			() => "confirmed",
+			() => "lost",
 		);
-		// biome-ignore lint/suspicious/noExplicitAny: the test compares it.
-		const { result, errors } = (await response.json()) as any;
-		if (!response.ok) throw new Error(`${path}: ${JSON.stringify(errors)}`);
-		return result;
-	};
-	const line = (id: string, value: number) => JSON.stringify({ id, values: [value, 1] });
-	await call("", { name: "docs", config: { dimensions: 2, metric: "euclidean" } });
-	const ids = Array.from({ length: VECTORS }, (_, number) => `v${number}`);
-	await call("/docs/upsert", ids.map((id, number) => line(id, number)).join("\n"));
-	await call("/docs/upsert", line("v7", 700));
+		await expect.poll(() => server.received, { timeout: 30_000 }).toBeGreaterThan(0);
+		expect(await call("/docs/move")).toMatchObject({ status: "starting", store: "builtin" });
+		await gateway.stop("SIGKILL");
+		expect(await lost).toBe("lost");
+		server.isStalled = false;
 
-	// Everything waits for the server from here on, so the move and a write are under way at the kill.
-	server.isStalled = true;
-	await call("/docs/move", { store: "builtin" });
-	const lost = call("/docs/upsert", line("v8", 800)).then(
-		() => "confirmed",
-		() => "lost",
-	);
-	await expect.poll(() => server.received, { timeout: 30_000 }).toBeGreaterThan(0);
-	expect(await call("/docs/move")).toMatchObject({ status: "starting", store: "builtin" });
-	await gateway.stop("SIGKILL");
-	expect(await lost).toBe("lost");
-	server.isStalled = false;
-
-	gateway = await serveGateway(state, port, settings);
-	await call("/docs/upsert", line("v9", 900));
-	await expect
-		.poll(async () => (await call("/docs/move")).status, { timeout: RESUMED_MS, interval: 200 })
-		.toBe("completed");
-	expect((await call("/docs/info")).vectorCount).toBe(VECTORS);
-	const found = await call("/docs/get_by_ids", { ids: ["v6", "v7", "v9", `v${VECTORS - 1}`] });
-	expect(found.map(({ id, values: [first] }: { id: string; values: number[] }) => [id, first])).toEqual([
-		["v6", 6],
-		["v7", 700],
-		["v9", 900],
-		[`v${VECTORS - 1}`, VECTORS - 1],
-	]);
-}, 180_000);
+		gateway = await serveGateway(state, port, settings, options);
+		await call("/docs/upsert", line("v9", 900));
+		await expect
+			.poll(async () => (await call("/docs/move")).status, { timeout: RESUMED_MS, interval: 200 })
+			.toBe("completed");
+		expect((await call("/docs/info")).vectorCount).toBe(VECTORS);
+		const found = await call("/docs/get_by_ids", { ids: ["v6", "v7", "v9", `v${VECTORS - 1}`] });
+		expect(found.map(({ id, values: [first] }: { id: string; values: number[] }) => [id, first])).toEqual([
+			["v6", 6],
+			["v7", 700],
+			["v9", 900],
+			[`v${VECTORS - 1}`, VECTORS - 1],
+		]);
+	},
+	180_000,
+);

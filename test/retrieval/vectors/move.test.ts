@@ -1,5 +1,7 @@
 /** Moves of indexes from one store to another, while they are written. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import type { VectorRegistryCalls } from "../../../src/retrieval/vectors/client/vector-objects.ts";
+import { writeMutation } from "../../../src/retrieval/vectors/client/write-mutation.ts";
 import { moveHandler } from "../../../src/retrieval/vectors/move-work.ts";
 import type { VectorStore } from "../../../src/retrieval/vectors/vector-store.ts";
 import { PermanentWorkError, PostponedWork } from "../../../src/storage/queue/work.ts";
@@ -194,6 +196,56 @@ describe("a move", () => {
 		await toEnd("docs");
 		const moved = await moves.call("local", (registry) => registry.begin("docs", mutation));
 		expect(moved).toMatchObject({ outcome: "moved", record: { store: "q" } });
+	});
+
+	it("waits 15 seconds for a writer that is silent, and longer for one that renews its write", async () => {
+		vi.useFakeTimers({ toFake: ["Date"] });
+		onTestFinished(() => void vi.useRealTimers());
+		const { create, moves, open } = gateway(qdrantServer().fetch);
+		const { object } = await create("docs");
+		await put(await open("docs"), "insert", vectorOf(1));
+		await moves.start("local", "docs", "q");
+		const registry = <Value>(method: (calls: VectorRegistryCalls) => Promise<Value>) =>
+			moves.call("local", method);
+		const mutation = { object, bytes: 0, maxBytes: 1_000_000, ids: ["v1"] };
+		const begun = await registry((calls) => calls.begin("docs", mutation));
+		const number = begun.outcome === "write" ? (begun.number ?? 0) : 0;
+		const running = async () => (await registry((calls) => calls.pending("docs"))).mutations;
+		vi.advanceTimersByTime(14_000);
+		await registry((calls) => calls.renew(number));
+		vi.advanceTimersByTime(14_000);
+		expect(await running()).toBe(1);
+		vi.advanceTimersByTime(1_000);
+		expect(await running()).toBe(0);
+		// The writer learns that the move may lack its write.
+		expect(await registry((calls) => calls.end(number))).toBe(false);
+	});
+
+	it("has a write again that its writer could not renew in time", async () => {
+		vi.useFakeTimers({ toFake: ["Date"] });
+		onTestFinished(() => void vi.useRealTimers());
+		const { create, moves, open, vectorIndexes } = gateway(qdrantServer().fetch);
+		await create("docs");
+		await moves.start("local", "docs", "q");
+		const store = await open("docs");
+		let writes = 0;
+		const slow = {
+			...store,
+			async write() {
+				writes++;
+				if (writes > 1) return "second";
+				vi.advanceTimersByTime(16_000);
+				await moves.call("local", (calls) => calls.pending("docs"));
+				return "first";
+			},
+		};
+		const mutation = { id: crypto.randomUUID(), operation: "delete", ids: ["v1"] } as const;
+		const written = await writeMutation(mutation, await vectorIndexes.get("local", "docs"), {
+			...{ maxBytes: 1_000_000, wait: (ms) => scheduler.wait(ms), moved: () => {}, storeOf: () => slow },
+			call: (method) => moves.call("local", method),
+		});
+		expect([written, writes]).toEqual(["second", 2]);
+		expect(await moves.call("local", (calls) => calls.pending("docs"))).toEqual({ mutations: 0, changes: 1 });
 	});
 
 	it("fails with the reason, and leaves the index where it is", async () => {

@@ -21,6 +21,7 @@ export type VectorRegistryCalls = {
 		| "move"
 		| "pauseMutations"
 		| "pending"
+		| "renew"
 		| "report"
 		| "startMove"
 		| "switchStore"

@@ -12,6 +12,8 @@ const MUTATION_BYTES = 1_000;
 /** While the last changes of a move are copied, a mutation waits: 30 seconds. */
 const MOVE_WAIT_MS = 100;
 const MAX_MOVE_WAITS = 300;
+/** A third of the time after which a mutation that is not renewed counts as ended. */
+const RENEW_MS = 5_000;
 
 interface WriteServices {
 	/** Of all indexes of the account. */
@@ -50,8 +52,17 @@ export async function writeMutation(
 				waits++;
 				await wait(MOVE_WAIT_MS);
 				break;
-			case "write":
-				return written(mutation, storeOf(index), start.number, call);
+			case "write": {
+				const { number } = start;
+				const writing = storeOf(index).write(mutation);
+				const isKnown = number === undefined || (await isInMove(writing, number, services));
+				const id = await writing;
+				if (isKnown) return id;
+				// Its bytes are counted.
+				announced.bytes = 0;
+				waits++;
+				break;
+			}
 			default:
 				return start satisfies never;
 		}
@@ -59,17 +70,24 @@ export async function writeMutation(
 	throw new AiError("vectorsUnavailable", "The index is being moved to another store: repeat the write");
 }
 
-/** `number`: of a mutation during a move, whose end the registry must know. */
-async function written(
-	mutation: Mutation,
-	store: VectorStore,
-	number: number | undefined,
-	call: WriteServices["call"],
-): Promise<string> {
-	try {
-		return await store.write(mutation);
-	} finally {
-		if (number !== undefined) await call((registry) => registry.end(number));
+/**
+ * Reports a mutation during a move while it is written, and its end, also if it fails. Resolves to `false` if the move may lack it, because a
+ * report came too late: it must be written again, to the store that the index is in by then.
+ */
+async function isInMove(
+	writing: Promise<unknown>,
+	number: number,
+	{ call, wait }: Pick<WriteServices, "call" | "wait">,
+): Promise<boolean> {
+	const ended = writing.then(
+		() => true,
+		() => true,
+	);
+	const renewal = () => wait(RENEW_MS).then(() => false);
+	for (;;) {
+		if (await Promise.race([ended, renewal()])) return call((registry) => registry.end(number));
+		// The end shows whether the registry knows the mutation.
+		await call((registry) => registry.renew(number)).catch(() => {});
 	}
 }
 

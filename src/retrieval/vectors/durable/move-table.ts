@@ -19,8 +19,8 @@ const CHANGED = `CREATE TABLE IF NOT EXISTS changed_ids (
 	PRIMARY KEY (name, id)
 ) WITHOUT ROWID`;
 /**
- * Mutations that have begun during a move. A row dies when its mutation ends, or at `until`, when it cannot go on any more. `process`: the life of
- * the registry's process in which it has begun.
+ * Mutations that have begun during a move. A row dies when its mutation ends, or at `until`, which its writer moves on while it writes.
+ * `process`: the life of the registry's process in which it has begun.
  */
 const RUNNING = `CREATE TABLE IF NOT EXISTS running_mutations (
 	number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -29,8 +29,8 @@ const RUNNING = `CREATE TABLE IF NOT EXISTS running_mutations (
 	until INTEGER NOT NULL
 )`;
 const RUNNING_COLUMNS = { process: "TEXT" };
-/** More than any call of a store may take. */
-const MUTATION_MS = 3 * 60_000;
+/** The mutation of a writer that does not renew it for so long counts as ended. If it goes on nevertheless, its writer repeats it. */
+const MUTATION_MS = 15_000;
 /** What a store has received from a process that was killed, it completes in this time. */
 const RECEIVED_MS = 3_000;
 
@@ -157,8 +157,13 @@ export class MoveTable {
 		return number;
 	}
 
-	/** The mutation has ended, or has failed. */
-	end(number: number): void {
+	/** The mutation goes on. */
+	renew(number: number, now: number): void {
+		this.#sql.exec("UPDATE running_mutations SET until = ? WHERE number = ?", now + MUTATION_MS, number);
+	}
+
+	/** The mutation has ended, or has failed. `false`: it counted as ended before, so the move may lack it. */
+	end(number: number): boolean {
 		const [row] = this.#sql
 			.exec<{ name: string; ids: string }>(
 				"DELETE FROM running_mutations WHERE number = ? RETURNING name, ids",
@@ -166,6 +171,7 @@ export class MoveTable {
 			)
 			.toArray();
 		if (row) this.#mark(row.name, row.ids);
+		return row !== undefined;
 	}
 
 	#mark(name: string, ids: string): void {

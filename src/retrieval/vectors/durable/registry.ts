@@ -149,9 +149,14 @@ export abstract class VectorRegistryObject extends DurableObject {
 		};
 	}
 
-	/** The mutation has ended, or has failed. */
-	end(number: number): void {
-		this.#moves.end(number);
+	/** The mutation goes on. */
+	renew(number: number): void {
+		this.#moves.renew(number, Date.now());
+	}
+
+	/** The mutation has ended, or has failed. `false`: it counted as ended before, so the move may lack it. */
+	end(number: number): boolean {
+		return this.#moves.end(number);
 	}
 
 	/** Begins a move, unless one runs. Returns the one that runs. */
