@@ -1,5 +1,6 @@
 /** `ganglion doctor`: whether this machine has what a gateway needs: room for the state, the right to write it, and open files. */
-import { access, constants } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { diskOf, existing } from "./disk.ts";
 import type { Finding } from "./engines/doctor.ts";
 import { LOW_FILE_LIMIT, openFileLimit } from "./file-limit.ts";
@@ -9,6 +10,8 @@ const MEBIBYTE = 1024 * 1024;
 const LOW_MEBIBYTES = 1_024;
 /** Below this the state cannot be written for long. */
 const LEAST_MEBIBYTES = 64;
+/** A page of a database. */
+const PROBE_BYTES = 4_096;
 
 /** `state`: the folder of the accounts. It need not exist. */
 export async function examineMachine(state: string): Promise<Finding[]> {
@@ -18,10 +21,7 @@ export async function examineMachine(state: string): Promise<Finding[]> {
 	const folder = existing(state);
 	const free = Math.floor(diskOf(state).free / MEBIBYTE);
 	const disk = free < LEAST_MEBIBYTES ? "failed" : free < LOW_MEBIBYTES ? "warning" : "ok";
-	const isWritable = await access(folder, constants.W_OK).then(
-		() => true,
-		() => false,
-	);
+	const refusal = await writeRefusal(folder);
 	const files = openFileLimit();
 	return [
 		finding(
@@ -29,9 +29,9 @@ export async function examineMachine(state: string): Promise<Finding[]> {
 			disk,
 			`${free} MiB are free for ${state}${disk === "ok" ? "" : ": make space (docs/operations.md#a-full-disk)"}`,
 		),
-		isWritable
+		refusal === undefined
 			? finding("state", "ok", `${state} can be written`)
-			: finding("state", "failed", `${folder} cannot be written by this user`),
+			: finding("state", "failed", `${folder} cannot be written by this user: ${refusal}`),
 		files < LOW_FILE_LIMIT
 			? finding(
 					"files",
@@ -40,4 +40,20 @@ export async function examineMachine(state: string): Promise<Finding[]> {
 				)
 			: finding("files", "ok", `${files} open files`),
 	];
+}
+
+/**
+ * The reason why no file can be written. Only a write finds all of them: rights, a disk that is read-only, without space, or without room for
+ * further files.
+ */
+async function writeRefusal(folder: string): Promise<string | undefined> {
+	const file = join(folder, `.ganglion-doctor-${process.pid}`);
+	try {
+		await writeFile(file, Buffer.alloc(PROBE_BYTES));
+		return undefined;
+	} catch (error) {
+		return (error as NodeJS.ErrnoException).code ?? String(error);
+	} finally {
+		await rm(file, { force: true }).catch(() => {});
+	}
 }

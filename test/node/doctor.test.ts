@@ -97,6 +97,21 @@ describe("npm run doctor", () => {
 		});
 	});
 
+	// The system's own folder has no space and takes no file, also for a user who may write everything.
+	it.runIf(process.platform === "linux")(
+		"says that the disk is full and why nothing can be written",
+		async () => {
+			const env = { BACKENDS: "{}", ROUTES: "{}" };
+			const script = runScript("scripts/doctor.ts", ["--json", "--state", "/proc/ganglion"], { env });
+			expect(await script.exit).toBe(1);
+			const findings = JSON.parse(await script.until(/$/)) as Finding[];
+			expect(findings.filter(({ result }) => result === "failed").map(({ detail }) => detail)).toEqual([
+				"0 MiB are free for /proc/ganglion: make space (docs/operations.md#a-full-disk)",
+				expect.stringMatching(/^\/proc cannot be written by this user: E[A-Z]+$/),
+			]);
+		},
+	);
+
 	it.each([
 		["glt_other", /^.* \(HTTP 401\)\nGANGLION_TOKEN is no token of account acme on http:/],
 		["", /^.* \(HTTP 401\)\nSet GANGLION_TOKEN to a token of the account\.$/],
