@@ -20,7 +20,7 @@ export interface FlushServices {
 	now(): number;
 }
 
-interface FlushWork {
+export interface FlushWork {
 	/** Sends what there is. Returns the milliseconds until the next step; nothing after the last one. */
 	step(): Promise<number | undefined>;
 	/** The step has failed too often. */

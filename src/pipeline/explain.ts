@@ -4,7 +4,7 @@
  */
 
 import { type Admission, type BudgetPeriod, MICRO_NEURONS } from "../accounts/admission.ts";
-import { refusal } from "../accounts/client/account-object.ts";
+import { refusal } from "../accounts/client/account-reader.ts";
 import { maxCost } from "../accounts/durable/budgets.ts";
 import type { LimitStatus } from "../accounts/durable/limit-status.ts";
 import { AiError, toAiError } from "../core/errors.ts";

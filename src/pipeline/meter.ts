@@ -14,7 +14,7 @@ import { LIVE_SESSION_SECONDS } from "../tasks/live-transcription/index.ts";
 import type { LiveTranscription, TranscriptionEvent } from "../tasks/live-transcription/types.ts";
 import type { Answer, StreamedOutput, TaskAnswer, TaskCall, TaskName, TaskOutput } from "../tasks/task.ts";
 import {
-	completeUsage,
+	definitionOf,
 	isSession,
 	measure,
 	measureLive,
@@ -108,7 +108,7 @@ const NOTHING: Measured = { quantities: {}, estimated: false };
 function measureOutput(call: TaskCall, output: TaskOutput<TaskName>, model: Model): Measured {
 	if ("usage" in output && output.usage) output.usage = plausibleUsage(output.usage, call, model);
 	const measured = measure(call, output, model);
-	completeUsage(call, output, measured);
+	definitionOf(call).completeUsage?.(output, measured);
 	return measured;
 }
 

@@ -11,7 +11,7 @@ import { validate } from "../dialects/validation/validation.ts";
 import { can, type Model } from "../models/model.ts";
 import { highestMicroNeurons } from "../models/neurons.ts";
 import type { TaskCall } from "../tasks/task.ts";
-import { checkContext, choicesOf, estimate } from "../tasks/traits.ts";
+import { definitionOf } from "../tasks/traits.ts";
 import { type AccountLimits, limitsOf, rulesOf } from "./limits.ts";
 import type { ResolvedRoute } from "./plan.ts";
 import type { InferenceRequest, Inputs } from "./request.ts";
@@ -115,7 +115,7 @@ export function fitContext(
 ): void {
 	// The simulator counts tokens as the gateway does. For other engines the count is an estimate.
 	const isExact = routed?.targets.every(({ kind }) => kind === "simulator") ?? false;
-	checkContext(call, model, isExact);
+	definitionOf(call).checkContext?.(call.input, model, isExact);
 }
 
 /** The most that a request can cost: the amount to reserve. */
@@ -128,11 +128,10 @@ export function estimateCost(call: TaskCall, model: Model, routed: ResolvedRoute
 	const ignoresDefaults = routed?.targets.some(({ urls: [url], ...target }) =>
 		servesOwnModels({ ...target, url }),
 	);
-	const { fixed, outputTokens, outputUnbounded } = estimate(
-		ignoresDefaults ? withoutDefaultLimit(call) : call,
-		model,
-	);
-	const choices = choicesOf(call);
+	const task = definitionOf(call);
+	const { input } = ignoresDefaults ? withoutDefaultLimit(call) : call;
+	const { fixed, outputTokens, outputUnbounded } = task.estimate(input, model);
+	const choices = task.choices?.(call.input) ?? 1;
 	// A hedged request may run on two engines, and both are paid.
 	const engines = isHedged(routed) ? 2 : 1;
 	const highest = highestMicroNeurons(model.prices, fixed);

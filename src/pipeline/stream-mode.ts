@@ -19,7 +19,7 @@ import type { PassThrough } from "../dialects/dialect.ts";
 import { isOperatorModel, type Model } from "../models/model.ts";
 import { microNeurons, shownNeurons } from "../models/neurons.ts";
 import type { StreamEndFormatter } from "../tasks/task.ts";
-import { choicesOf, isResumable, isStreamed, measureStream, type ResumableCall } from "../tasks/traits.ts";
+import { definitionOf, isResumable, isStreamed, measureStream, type ResumableCall } from "../tasks/traits.ts";
 import { isPooled, type Plan } from "./plan.ts";
 import type { Parsed } from "./prepare.ts";
 import type { UnchangedStreams } from "./unchanged-streams.ts";
@@ -121,7 +121,8 @@ function* obstaclesTo(
 	if (hasFailover(plan)) yield "another target can continue the stream";
 	if (!isOperatorModel(model)) yield "a model of the catalogue has neurons in its usage";
 	if (targets.some(hasSecrets)) yield "an engine's error could repeat the backend's key or headers";
-	if (choicesOf(call) > 1) yield "the usage of several choices may have to be added";
+	if ((definitionOf(call).choices?.(call.input) ?? 1) > 1)
+		yield "the usage of several choices may have to be added";
 	// Only the stream of the first target is read again when it is due; the others answer if it fails.
 	const isUnchanged = targets.every((target, i) => {
 		const source = { backend: target.backend, engineModel: target.model, model: model.id };

@@ -1,7 +1,7 @@
 /** Writes the answer in the caller's dialect. */
 import type { WriteContext } from "../dialects/dialect.ts";
 import type { TaskCall } from "../tasks/task.ts";
-import { droppedOf } from "../tasks/traits.ts";
+import { definitionOf } from "../tasks/traits.ts";
 import type { Metered } from "./meter.ts";
 import type { EstimatedRun } from "./prepare.ts";
 import type { EngineAnswer, InferenceRequest, Reply, Served } from "./request.ts";
@@ -45,6 +45,7 @@ const NOTHING: readonly string[] = [];
 
 /** The parts that the dialect or the backend dropped, each once. */
 function droppedParts(call: TaskCall, { kind, report }: Pick<Served, "kind" | "report">): readonly string[] {
-	const byDialect = (report?.verbatim ? undefined : droppedOf(call, kind)) ?? NOTHING;
+	const byDialect =
+		(report?.verbatim ? undefined : definitionOf(call).dropped?.(call.input, kind)) ?? NOTHING;
 	return report?.dropped.length ? [...new Set([...byDialect, ...report.dropped])] : byDialect;
 }

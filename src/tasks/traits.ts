@@ -5,13 +5,8 @@
  * The usage is the engine's counts, if it sends any, up to the maximum that the call can have used. Otherwise the gateway counts, and
  * marks the result as estimated; its count never exceeds the requested output limit. Images and audio have no counts; their sizes are
  * known, not estimated.
- *
- * Each property is a function of its own: the callers read as sentences, a streamed chat enters 12 of them, and a table of all defaults
- * with its types would save about 15 lines.
  */
-import type { Usage } from "../core/usage.ts";
 import {
-	type Estimate,
 	estimatedTokens,
 	exact,
 	MAX_OUTPUT_TOKENS,
@@ -19,83 +14,52 @@ import {
 	measuredBy,
 } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
-import type { Prompt, TaskDefinition, Unsupported } from "./definition.ts";
+import type { TaskDefinition } from "./definition.ts";
 import { TASKS } from "./index.ts";
 import type { Progress, TaskCall, TaskName, TaskOutput } from "./task.ts";
 
 /** The table's type pairs each task with its input and output; the compiler cannot infer that for a union of calls. */
-export const definitionOf = (task: TaskName): TaskDefinition<unknown, unknown> =>
+export const definitionOf = ({ task }: Pick<TaskCall, "task">): TaskDefinition<unknown, unknown> =>
 	TASKS[task] as TaskDefinition<unknown, unknown>;
 
 export const isSession = (call: TaskCall): call is TaskCall<"live-transcription"> =>
-	definitionOf(call.task).session === true;
+	definitionOf(call).session === true;
 
-export const isHedgeable = ({ task }: TaskCall): boolean => definitionOf(task).hedgeable ?? true;
+export const isHedgeable = (call: TaskCall): boolean => definitionOf(call).hedgeable ?? true;
 
-export const isShareable = ({ task, input }: TaskCall): boolean =>
-	definitionOf(task).shareable?.(input) ?? true;
+export const isShareable = (call: TaskCall): boolean => definitionOf(call).shareable?.(call.input) ?? true;
 
 export type ResumableCall = TaskCall<"text-generation">;
 
-export const isResumable = (call: TaskCall): call is ResumableCall =>
-	definitionOf(call.task).resumable === true;
-
-export const choicesOf = ({ task, input }: TaskCall): number => definitionOf(task).choices?.(input) ?? 1;
+export const isResumable = (call: TaskCall): call is ResumableCall => definitionOf(call).resumable === true;
 
 /** The number of answers, if a prefill and a decode replica can make them together. */
 export const splitChoices = (call: TaskCall | undefined): { choices?: number } =>
-	call && isResumable(call) ? { choices: choicesOf(call) } : {};
-
-export const promptOf = ({ task, input }: TaskCall): Prompt | undefined => definitionOf(task).prompt?.(input);
-
-/** Maximum output tokens of one choice, if the caller set it. */
-export const outputLimitOf = ({ task, input }: TaskCall): number | undefined =>
-	definitionOf(task).outputLimit?.(input);
+	call && isResumable(call) ? { choices: call.input.n ?? 1 } : {};
 
 export const isStreamed = (call: TaskCall): boolean => isResumable(call) && call.input.stream;
 
 /** The same call, with at most this many output tokens for all choices together. */
 export function boundOutput(call: TaskCall, tokens: number): TaskCall {
-	const bounded = definitionOf(call.task).boundOutput?.(call.input, tokens);
+	const bounded = definitionOf(call).boundOutput?.(call.input, tokens);
 	// A definition returns the type of its input.
 	return bounded === undefined ? call : ({ task: call.task, input: bounded } as TaskCall);
 }
 
-export const checkContext = ({ task, input }: TaskCall, model: Model, exact: boolean): void =>
-	definitionOf(task).checkContext?.(input, model, exact);
-
-export const droppedOf = ({ task, input }: TaskCall, kind?: string): readonly string[] | undefined =>
-	definitionOf(task).dropped?.(input, kind);
-
-export const unsupportedBy = ({ task, input }: TaskCall, kind: string): Unsupported | undefined =>
-	definitionOf(task).unsupportedBy?.(input, kind);
-
-export const countInput = ({ task, input }: TaskCall): number | undefined =>
-	definitionOf(task).countInput?.(input);
-
-export const completeUsage = ({ task }: TaskCall, output: TaskOutput<TaskName>, measured: Measured): void =>
-	definitionOf(task).completeUsage?.(output, measured);
-
-export const discardedUsage = ({ task }: TaskCall, output: TaskOutput<TaskName>): Usage | undefined =>
-	definitionOf(task).discardedUsage?.(output);
-
-/** The maximum cost of a call, before it runs: the amount to reserve. */
-export const estimate = ({ task, input }: TaskCall, model: Model): Estimate =>
-	definitionOf(task).estimate(input, model);
+export const countInput = (call: TaskCall): number | undefined => definitionOf(call).countInput?.(call.input);
 
 /** Measures a complete answer. A session has only begun, and counts as nothing. */
 export const measure = <Name extends TaskName>(
-	{ task, input }: TaskCall<Name>,
+	call: TaskCall<Name>,
 	output: TaskOutput<Name>,
 	model: Model,
-): Measured => definitionOf(task).measure(input, output, model);
+): Measured => definitionOf(call).measure(call.input, output, model);
 
 /** Measures the part of a stream that was sent, wherever it ended. */
 export function measureStream(call: TaskCall, { usage, outputTokens }: Progress, model: Model): Measured {
 	return measuredBy(
 		usage && plausibleUsage(usage, call, model),
-		() =>
-			definitionOf(call.task).measureStream?.(call.input, outputTokens) ?? estimatedTokens(0, outputTokens),
+		() => definitionOf(call).measureStream?.(call.input, outputTokens) ?? estimatedTokens(0, outputTokens),
 	);
 }
 
@@ -103,7 +67,7 @@ export function measureStream(call: TaskCall, { usage, outputTokens }: Progress,
 export function measureInput(call: TaskCall, model: Model): Measured {
 	const inputTokens = countInput(call);
 	return inputTokens === undefined
-		? { quantities: estimate(call, model).fixed, estimated: true }
+		? { quantities: definitionOf(call).estimate(call.input, model).fixed, estimated: true }
 		: estimatedTokens(inputTokens, 0);
 }
 
@@ -119,13 +83,13 @@ const TEMPLATE_TOKENS = 2_048;
 
 /** The sum of all choices. */
 function maxOutput(call: TaskCall, { contextWindow = MAX_OUTPUT_TOKENS }: Model): number {
-	const limit = definitionOf(call.task).outputLimit?.(call.input) ?? contextWindow;
-	return Math.min(limit, contextWindow) * choicesOf(call);
+	const limit = definitionOf(call).outputLimit?.(call.input) ?? contextWindow;
+	return Math.min(limit, contextWindow) * (definitionOf(call).choices?.(call.input) ?? 1);
 }
 
 function maxInput(call: TaskCall, model: Model): number {
-	if (definitionOf(call.task).fetchesInput?.(call.input)) return Number.POSITIVE_INFINITY;
-	const max = estimate(call, model);
+	if (definitionOf(call).fetchesInput?.(call.input)) return Number.POSITIVE_INFINITY;
+	const max = definitionOf(call).estimate(call.input, model);
 	return (max.fixed.inputTokens ?? 0) + TEMPLATE_TOKENS;
 }
 

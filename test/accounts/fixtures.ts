@@ -2,8 +2,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { Admission, Admitted, Settlement } from "../../src/accounts/admission.ts";
-import { type AccountCalls, callsOf } from "../../src/accounts/client/account-calls.ts";
+import type { AccountStub, CallParameters, CallResult } from "../../src/accounts/client/account-calls.ts";
 import type { Account } from "../../src/accounts/durable/account.ts";
+import type { AccountMethod } from "../../src/accounts/durable/account-methods.ts";
 import type { VerifiedToken } from "../../src/accounts/durable/decision.ts";
 import { Ledger } from "../../src/accounts/durable/ledger.ts";
 import type { TokenFields } from "../../src/accounts/token-command.ts";
@@ -17,6 +18,28 @@ let accounts = 0;
 export const newAccount = (): string => `account-${++accounts}-${crypto.randomUUID()}`;
 
 export const stubOf = (account: string): DurableObjectStub<Account> => env.ACCOUNT.getByName(account);
+
+/** The methods of one account. `admit`: {@link AccountCalls.admitAll} of one request. */
+export type AccountCalls = {
+	[Method in AccountMethod]: (...parameters: CallParameters<Method>) => Promise<CallResult<Method>>;
+} & { admit(admission: Admission, settled: readonly Settlement[]): Promise<Admitted> };
+
+export const callsOf = (stub: AccountStub, account: string): AccountCalls =>
+	new Proxy({} as AccountCalls, {
+		get: (_, method) => {
+			// A promise may resolve to it, which then must not look like a promise.
+			if (typeof method === "symbol" || method === "then") return undefined;
+			if (method === "admit")
+				return async (admission: Admission, settled: readonly Settlement[]) =>
+					(await callsOf(stub, account).admitAll([admission], settled))[0];
+			return async (...parameters: unknown[]) => {
+				const answer = await stub.call(account, method as AccountMethod, parameters);
+				if ("moved" in answer) throw new Error("moved");
+				if ("error" in answer) throw new Error(answer.error);
+				return answer.value;
+			};
+		},
+	});
 
 /** The calls of an account that has an object of its own. */
 export const callsTo = (account: string): AccountCalls => callsOf(stubOf(account), account);

@@ -1,14 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { Estimate } from "../../src/counting/quantities.ts";
 import { dataUrl } from "../../src/media/base64.ts";
+import type { Model } from "../../src/models/model.ts";
 import { LIVE_SESSION_SECONDS } from "../../src/tasks/live-transcription/index.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 import type { ChatInput } from "../../src/tasks/text-generation/types.ts";
-import { estimate } from "../../src/tasks/traits.ts";
+import { definitionOf } from "../../src/tasks/traits.ts";
 import { MP3_FRAME_SECONDS, modelOf, mp3, png, wav } from "./parts.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 
+const estimate = (call: TaskCall, model: Model): Estimate => definitionOf(call).estimate(call.input, model);
 const of = (call: TaskCall, id: string): Estimate | Promise<Estimate> => estimate(call, modelOf(id));
 const chat = (input: Partial<ChatInput>, id = LLAMA): Estimate =>
 	of({ task: "text-generation", input: { messages: [], stream: false, ...input } }, id) as Estimate;

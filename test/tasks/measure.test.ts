@@ -7,7 +7,7 @@ import { dataUrl } from "../../src/media/base64.ts";
 import { highestMicroNeurons, microNeurons } from "../../src/models/neurons.ts";
 import type { TaskCall, TaskInput, TaskName, TaskOutput } from "../../src/tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../src/tasks/text-generation/types.ts";
-import { estimate, measure, measureLive, measureStream } from "../../src/tasks/traits.ts";
+import { definitionOf, measure, measureLive, measureStream } from "../../src/tasks/traits.ts";
 import { MP3_FRAME_SECONDS, modelOf, mp3, png, wav } from "./parts.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -416,7 +416,7 @@ describe("our count of a call, compared with its reservation", () => {
 						task: "text-generation",
 						input: { messages, stream: true, max_tokens: 1 },
 					};
-					const { fixed } = await estimate(call, modelOf(LLAMA));
+					const { fixed } = definitionOf(call).estimate(call.input, modelOf(LLAMA));
 					const { quantities } = measureStream(
 						call,
 						{ usage: undefined, outputTokens: reply.length },
@@ -437,11 +437,11 @@ describe("our count of a call, compared with its reservation", () => {
 				const model = modelOf("@cf/baai/bge-m3");
 				const embedding: TaskCall = { task: "text-embeddings", input: { texts } };
 				const embedded = await measure(embedding, { vectors: [] }, model);
-				const most = await estimate(embedding, model);
+				const most = definitionOf(embedding).estimate(embedding.input, model);
 				expect(embedded.quantities.inputTokens).toBeLessThanOrEqual(most.fixed.inputTokens ?? 0);
 				const ranking: TaskCall = { task: "reranking", input: { query, contexts: texts } };
 				const ranked = await measure(ranking, { ranks: [] }, model);
-				const mostRanked = await estimate(ranking, model);
+				const mostRanked = definitionOf(ranking).estimate(ranking.input, model);
 				expect(ranked.quantities.inputTokens).toBeLessThanOrEqual(mostRanked.fixed.inputTokens ?? 0);
 			}),
 		);

@@ -1,25 +1,30 @@
 import { describe, expect, it } from "vitest";
 import type { Measured } from "../../src/counting/quantities.ts";
+import type { Model } from "../../src/models/model.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../src/tasks/text-generation/types.ts";
 import {
 	boundOutput,
-	checkContext,
-	choicesOf,
-	completeUsage,
 	countInput,
-	discardedUsage,
-	droppedOf,
+	definitionOf,
 	isHedgeable,
 	isResumable,
 	isSession,
 	isShareable,
-	unsupportedBy,
 } from "../../src/tasks/traits.ts";
 import { modelOf } from "./parts.ts";
 
 const LLAMA = modelOf("@cf/meta/llama-3.1-8b-instruct-fp8");
 const M3 = modelOf("@cf/baai/bge-m3");
+
+const checkContext = (call: TaskCall, model: Model, exact: boolean) =>
+	definitionOf(call).checkContext?.(call.input, model, exact);
+const choicesOf = (call: TaskCall) => definitionOf(call).choices?.(call.input) ?? 1;
+const completeUsage = (call: TaskCall, output: unknown, measured: Measured) =>
+	definitionOf(call).completeUsage?.(output, measured);
+const discardedUsage = (call: TaskCall, output: unknown) => definitionOf(call).discardedUsage?.(output);
+const droppedOf = (call: TaskCall) => definitionOf(call).dropped?.(call.input, undefined);
+const unsupportedBy = (call: TaskCall, kind: string) => definitionOf(call).unsupportedBy?.(call.input, kind);
 
 const chat = (input: Partial<ChatInput> = {}): TaskCall => ({
 	task: "text-generation",

@@ -1,28 +1,14 @@
-/** Calls of one account's object: any call (`AccountObject`), and its reports and aliases (`AccountReader`). */
+/** Calls of one account's object, wherever it is. */
 import type { DeletedAccounts } from "../../core/deleted-accounts.ts";
 import { AiError } from "../../core/errors.ts";
-import type { FreshCache } from "../../core/fresh-cache.ts";
 import { objectUnavailable } from "../../core/object-failure.ts";
 import type { OpenObjects } from "../../core/open-objects.ts";
-import { present } from "../../core/present.ts";
-import type { Admitted, Credential } from "../admission.ts";
-import { type BoundGateway, GatewayRequired } from "../bound-gateway.ts";
+import type { Credential } from "../admission.ts";
 import type { Account } from "../durable/account.ts";
-import type {
-	AccountPlacing,
-	AccountReports,
-	AliasStore,
-	BoundGatewayStore,
-} from "../durable/account-interfaces.ts";
-import type { AliasRow } from "../durable/alias-table.ts";
-import type { LimitStatus, LimitStatusQuery } from "../durable/limit-status.ts";
-import type { RefusalsQuery, RefusalsReport } from "../durable/refusals.ts";
-import type { RequestRecord } from "../durable/request-rows.ts";
-import type { RequestsPage, RequestsQuery } from "../durable/requests.ts";
-import type { UsageQuery, UsageReport } from "../durable/usage.ts";
+import type { AccountMethod } from "../durable/account-methods.ts";
 import { isShard, ownPlace } from "../places.ts";
-import { type AccountCalls, AccountMoved, type AccountStub, callsOf } from "./account-calls.ts";
-import { eraseAccount, moveAccount } from "./account-moves.ts";
+import type { AccountStub, CallParameters, CallResult } from "./account-calls.ts";
+import { moveAccount } from "./account-moves.ts";
 import type { AccountShards } from "./account-shards.ts";
 import type { DirectoryCache } from "./directory-cache.ts";
 
@@ -108,33 +94,43 @@ export class AccountObject {
 	 * Calls the object of the account. A stub belongs to the request that created it, so each call creates its own. A call for an
 	 * account that has moved is made again, at its new place.
 	 */
-	async call<T>(method: (calls: AccountCalls) => Promise<T>): Promise<T> {
-		const { accountShards, deletedAccounts, directory } = this.#services;
+	async call<Method extends AccountMethod>(
+		method: Method,
+		...parameters: CallParameters<Method>
+	): Promise<CallResult<Method>> {
+		const { accountShards, deletedAccounts, directory, namespace } = this.#services;
 		const account = this.#account;
 		if (deletedAccounts?.isFresh === false) await deletedAccounts.renew();
 		deletedAccounts?.require(account);
 		for (let tries = 0; ; tries++) {
 			// Most calls follow a check, and need no lookup.
 			const place = directory.known(account) ?? (await this.#find());
-			const stub: AccountStub = this.#services.namespace.getByName(place);
+			const stub: AccountStub = namespace.getByName(place);
 			try {
-				return await method(isShard(place) ? accountShards.of(place, account, stub) : callsOf(stub, account));
+				const answer = await (isShard(place)
+					? accountShards.call(place, { account, method, parameters }, stub)
+					: stub.call(account, method, parameters));
+				// The object has called the method.
+				if ("value" in answer) return answer.value as CallResult<Method>;
+				if ("error" in answer) throw new Error(answer.error);
+				if (tries === MOVING_TRIES) throw new Error("The account is moving");
 			} catch (cause) {
-				if (cause instanceof AccountMoved && tries < MOVING_TRIES) {
-					await this.#waitForMove(place, tries);
-					continue;
-				}
 				const error = objectUnavailable(cause);
 				error.place = { account, object: String(stub.id) };
 				throw error;
 			}
+			await this.#waitForMove(place, tries);
 		}
 	}
 
 	/** {@link call}, after {@link check}. */
-	async checkedCall<T>(credential: Credential, method: (calls: AccountCalls) => Promise<T>): Promise<T> {
+	async checkedCall<Method extends AccountMethod>(
+		credential: Credential,
+		method: Method,
+		...parameters: CallParameters<Method>
+	): Promise<CallResult<Method>> {
 		await this.check(credential);
-		return this.call(method);
+		return this.call(method, ...parameters);
 	}
 
 	/** The name of the object. Records an account that does not exist. */
@@ -159,11 +155,14 @@ export class AccountObject {
 	}
 
 	/** As {@link call}, for a call that no check precedes. */
-	report<T>(method: (calls: AccountCalls) => Promise<T>): Promise<T> {
+	report<Method extends AccountMethod>(
+		method: Method,
+		...parameters: CallParameters<Method>
+	): Promise<CallResult<Method>> {
 		const { directory, openObjects } = this.#services;
 		const place = directory.known(this.#account) ?? ownPlace(this.#account);
 		if (!isShard(place)) openObjects.recordCall(placeKey(place), this.#account);
-		return this.call(method);
+		return this.call(method, ...parameters);
 	}
 
 	/** `place`: that of the failed call. Makes an interrupted move again. */
@@ -191,109 +190,5 @@ export class AccountObject {
 			throw objectUnavailable(cause);
 		}
 		throw new AiError("authentication");
-	}
-}
-
-export function refusal(refused: Extract<Admitted, { ok: false }>): AiError {
-	const { failure, description, gateway, perMinute, retryAfter } = refused;
-	if (gateway) return new GatewayRequired(gateway, description);
-	return new AiError(failure, description, present({ perMinute, retryAfter }));
-}
-
-/** The route has verified the caller. Its account exists, or the caller is the operator. */
-const VERIFIED: Credential = { kind: "operator" };
-
-export interface AccountReaderServices extends AccountObjectServices {
-	/** Copies of this isolate. */
-	aliases: FreshCache<readonly AliasRow[]>;
-}
-
-export abstract class AccountReader implements AccountReports, AccountPlacing, AliasStore, BoundGatewayStore {
-	protected readonly object: AccountObject;
-	readonly #account: string;
-	readonly #services: AccountObjectServices;
-	readonly #aliases: FreshCache<readonly AliasRow[]>;
-
-	constructor(account: string, services: AccountReaderServices) {
-		this.object = new AccountObject(account, services);
-		this.#account = account;
-		this.#services = services;
-		this.#aliases = services.aliases;
-	}
-
-	get mayReport(): boolean {
-		return this.object.mayReport;
-	}
-
-	place(): Promise<string> {
-		return this.object.place();
-	}
-
-	move(to: "shard" | "own"): Promise<boolean> {
-		return this.object.move(to);
-	}
-
-	erase(): Promise<number | undefined> {
-		return eraseAccount(this.#account, this.#services);
-	}
-
-	/** Reports the requests of this isolate, so that a reader sees its own. Never rejects. */
-	abstract flush(): Promise<void>;
-
-	aliases(credential: Credential): Promise<readonly AliasRow[]> {
-		return this.#aliases.read(this.#account, () =>
-			this.object.checkedCall(credential, async (calls) => calls.aliases()),
-		);
-	}
-
-	setAlias(credential: Credential, row: AliasRow): Promise<boolean> {
-		return this.#changeAliases(credential, async (calls) => calls.setAlias(row));
-	}
-
-	deleteAlias(credential: Credential, alias: string): Promise<boolean> {
-		return this.#changeAliases(credential, async (calls) => calls.deleteAlias(alias));
-	}
-
-	async #changeAliases(
-		credential: Credential,
-		change: (calls: AccountCalls) => Promise<boolean>,
-	): Promise<boolean> {
-		await this.object.check(credential);
-		try {
-			return await this.object.call(change);
-		} finally {
-			this.#aliases.delete(this.#account);
-		}
-	}
-
-	async usage(query: UsageQuery): Promise<UsageReport> {
-		await this.flush();
-		return this.object.checkedCall(VERIFIED, async (calls) => calls.usage(query));
-	}
-
-	refusals(query: RefusalsQuery): Promise<RefusalsReport> {
-		return this.object.checkedCall(VERIFIED, async (calls) => calls.refusals(query));
-	}
-
-	async requests(query: RequestsQuery): Promise<RequestsPage> {
-		await this.flush();
-		return this.object.checkedCall(VERIFIED, async (calls) => calls.requests(query));
-	}
-
-	forgiveLease(id: string): Promise<RequestRecord | undefined> {
-		return this.object.checkedCall(VERIFIED, async (calls) => calls.forgiveLease(id));
-	}
-
-	boundGateway(credential: Credential): Promise<BoundGateway | undefined> {
-		return this.object.checkedCall(credential, async (calls) => calls.boundGateway());
-	}
-
-	setBoundGateway(credential: Credential, gateway: BoundGateway | undefined): Promise<void> {
-		return this.object.checkedCall(credential, async (calls) => calls.setBoundGateway(gateway));
-	}
-
-	async limitStatus(query: LimitStatusQuery): Promise<LimitStatus> {
-		await this.flush();
-		return this.object.checkedCall(query.credential, async (calls) => calls.limitStatus(query));
 	}
 }

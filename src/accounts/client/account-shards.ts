@@ -5,12 +5,11 @@
 
 import type { ChangedAccounts, Revision } from "../durable/account-changes.ts";
 import type { AccountAnswer, AccountCall, AccountMethod } from "../durable/account-methods.ts";
-import { type AccountCalls, type AccountStub, accountCalls } from "./account-calls.ts";
+import type { AccountStub } from "./account-calls.ts";
 import { BatchQueue } from "./batch-queue.ts";
 
 /** The others may read many rows. */
 const SHORT: ReadonlySet<AccountMethod> = new Set<AccountMethod>([
-	"admit",
 	"admitAll",
 	"journal",
 	"checkLeases",
@@ -44,13 +43,11 @@ export class AccountShards {
 		this.#services = services;
 	}
 
-	/** The calls of one account. `stub`: of the shard, made by the current request. */
-	of(shard: string, account: string, stub: AccountStub): AccountCalls {
-		return accountCalls((method, parameters) => {
-			if (!SHORT.has(method)) return stub.call(account, method, parameters);
-			const called = this.#shard(shard);
-			return called.calls.add({ account, method, parameters }, (calls) => this.#call(called, stub, calls));
-		});
+	/** `stub`: of the shard, made by the current request. */
+	call(shard: string, call: AccountCall, stub: AccountStub): Promise<AccountAnswer> {
+		if (!SHORT.has(call.method)) return stub.call(call.account, call.method, call.parameters);
+		const called = this.#shard(shard);
+		return called.calls.add(call, (calls) => this.#call(called, stub, calls));
 	}
 
 	/** The changes of all accounts of the shard until this time are known. */

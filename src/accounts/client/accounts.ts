@@ -15,15 +15,17 @@ import type {
 	Admitted,
 	Credential,
 	DurableLedger,
+	JournalAnswer,
+	JournalBatch,
 	Settlement,
 } from "../admission.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
-import { type AccountObjectServices, refusal } from "./account-object.ts";
+import type { AccountObjectServices } from "./account-object.ts";
+import { AccountReader, refusal } from "./account-reader.ts";
 import { AccountShards } from "./account-shards.ts";
-import { AccountVerifier } from "./account-verifier.ts";
 import { BatchQueue } from "./batch-queue.ts";
-import { Journal } from "./journal.ts";
+import { Journal, type JournalOwner } from "./journal.ts";
 import { KnownCredentials } from "./known-credentials.ts";
 import { type JournalPace, journalPace } from "./lease-demand.ts";
 import type { IsolateAccounts, LedgersServices } from "./ledgers-services.ts";
@@ -80,18 +82,12 @@ export function createLedgers(services: LedgersServices): IsolateAccounts {
 	return { of, flush, forget };
 }
 
-class AccountClient extends AccountVerifier implements AccountLedger, DurableLedger, TokenStore {
-	readonly #account: string;
-	readonly #isolate: IsolateState;
-
-	constructor(account: string, isolate: IsolateState) {
-		super(account, isolate);
-		this.#account = account;
-		this.#isolate = isolate;
-	}
-
+class AccountClient
+	extends AccountReader<IsolateState>
+	implements AccountLedger, DurableLedger, TokenStore, JournalOwner
+{
 	admitFromLease(admission: Admission): AdmissionGrant | undefined {
-		return this.object.isDeleted ? undefined : this.#isolate.journals.get(this.#account)?.admit(admission);
+		return this.object.isDeleted ? undefined : this.services.journals.get(this.account)?.admit(admission);
 	}
 
 	admit(admission: Admission): Promise<AdmissionGrant> {
@@ -100,28 +96,21 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 		return this.object.check(admission.credential).then(() => this.#admit(admission));
 	}
 
-	#admit(admission: Admission): Promise<AdmissionGrant> {
-		const queue = this.#queue();
-		const answer = queue.add(admission, (admissions) => this.#admitAll(admissions));
-		return this.#granted(admission, answer, queue);
-	}
-
-	async #granted(
-		admission: Admission,
-		answer: Promise<Admitted>,
-		queue: BatchQueue<Admission, Admitted>,
-	): Promise<AdmissionGrant> {
+	async #admit(admission: Admission): Promise<AdmissionGrant> {
+		const { credentials, now, queues, wait, waitUntil, keepAlive = waitUntil } = this.services;
+		const queue = queues.get(this.account) ?? new BatchQueue({ now, wait, waitUntil: keepAlive });
+		queues.set(this.account, queue);
 		let admitted: Admitted;
 		try {
-			admitted = await answer;
+			admitted = await queue.add(admission, (admissions) => this.#admitAll(admissions));
 		} catch (error) {
 			this.settle(failedSettlement(admission));
 			throw error instanceof AiError ? error : objectUnavailable(error);
 		} finally {
-			if (queue.isIdle) deleteIfSame(this.#isolate.queues, this.#account, queue);
+			if (queue.isIdle) deleteIfSame(queues, this.account, queue);
 		}
 		if (!admitted.ok) {
-			this.#isolate.credentials.setGateway(this.#account, admission.credential, admitted.gateway?.id);
+			credentials.setGateway(this.account, admission.credential, admitted.gateway?.id);
 			throw refusal(admitted);
 		}
 		const { limited, outputTokens } = admitted;
@@ -130,11 +119,11 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 
 	/** Admits from leases that only have to be checked first. Other requests are admitted by the object. */
 	async #admitAll(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
-		const journal = this.#isolate.journals.get(this.#account);
+		const journal = this.services.journals.get(this.account);
 		const checks = journal?.leasesToCheck(admissions);
 		if (!journal || !checks?.size) return this.#admitByObject(admissions);
-		const calledAt = this.#isolate.now();
-		const answers = await this.object.call(async (calls) => calls.checkLeases([...checks.values()]));
+		const calledAt = this.services.now();
+		const answers = await this.object.call("checkLeases", [...checks.values()]);
 		journal.recordChecks(checks, answers, calledAt);
 		const leased = admissions.map((admission) => journal.admit(admission));
 		const others = admissions.filter((_, i) => !leased[i]);
@@ -144,7 +133,7 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 
 	/** Refused requests are sent again after this isolate has returned its leases, which may hold the remaining part of a limit. */
 	async #admitByObject(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
-		if (!this.#isolate.journals.get(this.#account)?.mayFreeRoom) return this.#callAdmit(admissions);
+		if (!this.services.journals.get(this.account)?.mayFreeRoom) return this.#callAdmit(admissions);
 		const answers = await this.#callAdmit(admissions.map((each) => ({ ...each, provisional: true })));
 		const refused = admissions.filter((_, i) => answers[i]?.ok === false);
 		if (refused.length === 0) return answers;
@@ -154,65 +143,48 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 	}
 
 	async #callAdmit(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
-		const { exact, outboxes } = this.#isolate;
-		const outbox = outboxes.get(this.#account);
+		const outbox = this.services.outboxes.get(this.account);
 		const settled = outbox?.take() ?? [];
-		const journal = exact ? undefined : this.#journal();
-		const leaseRequests = admissions.map((admission) => journal?.requestLease(admission));
-		const admissionsWithLeases = admissions.map((admission, i) => {
-			const lease = leaseRequests[i];
-			return lease ? { ...admission, lease } : admission;
-		});
+		const journal = this.services.exact ? undefined : this.#journal();
+		const sent: Admission[] = [];
+		for (const admission of admissions) {
+			const lease = journal?.requestLease(admission);
+			sent.push(lease ? { ...admission, lease } : admission);
+		}
 		try {
-			const admitted = await this.object.call(async (calls): Promise<readonly Admitted[]> => {
-				const [first, second] = admissionsWithLeases;
-				return first && !second
-					? [await calls.admit(first, settled)]
-					: calls.admitAll(admissionsWithLeases, settled);
-			});
+			const admitted = await this.object.call("admitAll", sent, settled);
 			outbox?.confirm(settled);
-			for (const [i, admission] of admissions.entries()) {
-				const [answer, leaseRequest] = [admitted[i], leaseRequests[i]];
+			for (const [i, admission] of sent.entries()) {
+				const answer = admitted[i];
 				const lease = answer?.ok ? answer.lease : undefined;
-				if (leaseRequest) journal?.addLease(admission, leaseRequest, lease);
+				if (admission.lease) journal?.addLease(admission, admission.lease, lease);
 				if (lease) journal?.addOpen(admission);
 			}
 			return admitted;
 		} catch (error) {
 			outbox?.release(settled);
-			for (const [i, admission] of admissions.entries()) {
-				const leaseRequest = leaseRequests[i];
-				if (leaseRequest) journal?.leaseFailed(admission, leaseRequest);
-			}
+			for (const admission of sent) if (admission.lease) journal?.leaseFailed(admission, admission.lease);
 			throw error;
 		}
 	}
 
 	admitByObject(credential: Credential, admissions: readonly Admission[]): Promise<readonly Admitted[]> {
-		return this.object.checkedCall(credential, async (calls) => calls.admitAll(admissions, []));
+		return this.object.checkedCall(credential, "admitAll", admissions, []);
 	}
 
 	settleNow(settlements: readonly Settlement[]): Promise<void> {
-		return this.object.report(async (calls) => calls.settle(settlements));
-	}
-
-	#queue(): BatchQueue<Admission, Admitted> {
-		const { now, wait, waitUntil, keepAlive = waitUntil, queues } = this.#isolate;
-		return this.#existingOr(
-			queues,
-			() => new BatchQueue<Admission, Admitted>({ now, wait, waitUntil: keepAlive }),
-		);
+		return this.object.report("settle", settlements);
 	}
 
 	settle(settlement: Settlement): void {
-		const journal = this.#isolate.journals.get(this.#account);
+		const journal = this.services.journals.get(this.account);
 		if (!this.object.isDeleted && !journal?.settle(settlement)) this.#outbox().add(settlement);
 	}
 
 	tokens(command: TokenCommand): Promise<TokenResult> {
 		const credential: Credential =
 			command.kind === "verify" ? { kind: "token", hash: command.hash } : command.maker;
-		return this.object.checkedCall(credential, async (calls) => calls.tokens(command));
+		return this.object.checkedCall(credential, "tokens", command);
 	}
 
 	/**
@@ -220,58 +192,58 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 	 * the reader sees those that the object has.
 	 */
 	async flush(): Promise<void> {
-		const { journals, outboxes } = this.#isolate;
-		await Promise.allSettled([journals.get(this.#account)?.flush(), outboxes.get(this.#account)?.flush()]);
+		const { journals, outboxes } = this.services;
+		await Promise.allSettled([journals.get(this.account)?.flush(), outboxes.get(this.account)?.flush()]);
 	}
 
 	#outbox(): Outbox {
-		const { outboxes } = this.#isolate;
-		return this.#existingOr(
-			outboxes,
-			(idle) =>
-				new Outbox(this.#isolate, {
-					send: (batch) => this.object.report(async (calls) => calls.settle(batch)),
-					onGiveUp: (error, [first]) => this.#logUnsent(error, first),
-					idle,
-				}),
-		);
+		const { outboxes } = this.services;
+		const existing = outboxes.get(this.account);
+		if (existing) return existing;
+		const created = new Outbox(this.services, {
+			send: (batch) => this.settleNow(batch),
+			onGiveUp: (error, [first]) => this.#logUnsent(error, first),
+			idle: () => deleteIfSame(outboxes, this.account, created),
+		});
+		outboxes.set(this.account, created);
+		return created;
 	}
 
 	#journal(): Journal {
-		const { journals } = this.#isolate;
-		return this.#existingOr(
-			journals,
-			(idle) =>
-				new Journal(this.#isolate, {
-					send: (batch) => this.object.report(async (calls) => calls.journal(batch)),
-					onGiveUp: (error, batch) => this.#logUnsent(error, batch?.requests[0]),
-					pace: () => this.#pace(),
-					confirmedAt: () => this.object.confirmedAt,
-					idle,
-				}),
-		);
+		const { journals } = this.services;
+		const journal = journals.get(this.account) ?? new Journal(this.services, this);
+		journals.set(this.account, journal);
+		return journal;
 	}
 
-	#pace(): JournalPace {
-		const { isClosing, journals } = this.#isolate;
+	sendJournal(batch: JournalBatch): Promise<JournalAnswer> {
+		return this.object.report("journal", batch);
+	}
+
+	journalFailed(error: unknown, batch: JournalBatch | undefined): void {
+		this.#logUnsent(error, batch?.requests[0]);
+	}
+
+	pace(): JournalPace {
+		const { isClosing, journals } = this.services;
 		if (isClosing) return journalPace(0);
 		return journalPace(journals.size, { inShard: this.object.isInShard });
 	}
 
-	#logUnsent(error: unknown, first: { ticket: string } | undefined): void {
-		if (!this.object.isDeleted) this.#isolate.log(toAiError(error), first?.ticket ?? "");
+	confirmedAt(): number {
+		return this.object.confirmedAt;
 	}
 
-	/** `idle` drops the value. Then another value may have replaced it: a flush that was considered lost may end later. */
-	#existingOr<T>(all: Map<string, T>, create: (idle: () => void) => T): T {
-		const existing = all.get(this.#account);
-		if (existing !== undefined) return existing;
-		const created: T = create(() => deleteIfSame(all, this.#account, created));
-		all.set(this.#account, created);
-		return created;
+	journalIdle(journal: Journal): void {
+		deleteIfSame(this.services.journals, this.account, journal);
+	}
+
+	#logUnsent(error: unknown, first: { ticket: string } | undefined): void {
+		if (!this.object.isDeleted) this.services.log(toAiError(error), first?.ticket ?? "");
 	}
 }
 
+/** Another value may have replaced it: a flush that was considered lost may end later. */
 function deleteIfSame<T>(all: Map<string, T>, account: string, value: T): void {
 	if (all.get(account) === value) all.delete(account);
 }

@@ -50,14 +50,12 @@ export class BatchQueue<Item, Answer> {
 	}
 
 	/** Rejects if the call that contains this item fails. */
-	add(item: Item, callAll: CallAll<Item, Answer>): Promise<Answer> {
+	async add(item: Item, callAll: CallAll<Item, Answer>): Promise<Answer> {
 		const queued: QueuedItem<Item, Answer> = { item, isAnswered: false, result: Promise.withResolvers() };
-		if (this.#isCalling) this.#wait(queued);
+		const { since = Number.NEGATIVE_INFINITY } = this.#current ?? {};
+		// An older call may be lost: the request that made it may have ended.
+		if (this.#services.now() - since < MAX_WAIT_MS) this.#wait(queued);
 		else this.#call(queued, callAll);
-		return this.#answerOf(queued, callAll);
-	}
-
-	async #answerOf(queued: QueuedItem<Item, Answer>, callAll: CallAll<Item, Answer>): Promise<Answer> {
 		for (;;) {
 			const answer = await queued.result.promise;
 			if (answer !== "call") return answer.answer;
@@ -105,19 +103,11 @@ export class BatchQueue<Item, Answer> {
 			for (const each of batch) settle(each, { error });
 		}
 		// A later call did not wait for this one, and starts the next one itself.
-		if (this.#current === call) this.#next();
-	}
-
-	/** Lets the request that has waited longest make the next call. */
-	#next(): void {
+		if (this.#current !== call) return;
+		// The request that has waited longest makes the next call.
 		const next = this.#waiting.shift();
 		this.#current = next && { since: this.#services.now() };
 		next?.result.resolve("call");
-	}
-
-	/** An older call may be lost: the request that made it may have ended. */
-	get #isCalling(): boolean {
-		return this.#current !== undefined && this.#services.now() - this.#current.since < MAX_WAIT_MS;
 	}
 }
 

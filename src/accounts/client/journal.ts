@@ -5,7 +5,7 @@
  * each number once.
  */
 
-import { FlushLoop, type FlushServices, LOST_AFTER_MS } from "../../core/flush-loop.ts";
+import { FlushLoop, type FlushServices, type FlushWork, LOST_AFTER_MS } from "../../core/flush-loop.ts";
 import type {
 	Admission,
 	AdmissionGrant,
@@ -17,11 +17,11 @@ import type {
 } from "../admission.ts";
 import { maxCost } from "../durable/budgets.ts";
 import { LEASE_MS, type Lease, type LeaseRequest } from "../lease.ts";
-import { checksFor, isChecked, type KnownChanges } from "./lease-checks.ts";
 import {
 	classKey,
 	countDemand,
 	hasRoom,
+	isChecked,
 	type JournalPace,
 	leaseFor,
 	newClass,
@@ -32,20 +32,21 @@ import {
 import { isScarce, leaseSize } from "./lease-size.ts";
 import { reportUnsent, reserve, settleUnsent, type UnsentRequest } from "./lease-use.ts";
 
-interface JournalOwner {
+/** The account client that made the journal. */
+export interface JournalOwner {
 	/** Throws if the object may not have received the batch. */
-	send(batch: JournalBatch): Promise<JournalAnswer>;
+	sendJournal(batch: JournalBatch): Promise<JournalAnswer>;
 	/** A flush has failed too often. The batch stays in the journal. */
-	onGiveUp(cause: unknown, batch: JournalBatch | undefined): void;
+	journalFailed(cause: unknown, batch: JournalBatch | undefined): void;
 	pace(): JournalPace;
 	/** Until when all changes of the account are known. */
 	confirmedAt(): number;
 	/** The journal is empty and may be dropped. */
-	idle(): void;
+	journalIdle(journal: Journal): void;
 }
 
-export class Journal {
-	readonly #now: () => number;
+export class Journal implements FlushWork {
+	readonly #services: FlushServices;
 	readonly #owner: JournalOwner;
 	readonly #flushes: FlushLoop;
 	readonly #id = crypto.randomUUID();
@@ -57,32 +58,34 @@ export class Journal {
 	#settlements: Settlement[] = [];
 	#returned: string[] = [];
 	#sequence = 0;
-	readonly #known: KnownChanges;
+	/** When an answer named the account as changed. Checks that began before may be older than the change. */
+	#changedAt = Number.NEGATIVE_INFINITY;
 	/** Time of the latest step of a flush. */
 	#steppedAt = Number.NEGATIVE_INFINITY;
 	/** The batch that is not confirmed. */
 	#batch: JournalBatch | undefined;
 
 	constructor(services: FlushServices, owner: JournalOwner) {
-		this.#now = () => services.now();
+		this.#services = services;
 		this.#owner = owner;
-		this.#known = { changedAt: Number.NEGATIVE_INFINITY, confirmedAt: () => owner.confirmedAt() };
-		this.#flushes = new FlushLoop(services, {
-			step: () => this.#step(),
-			onGiveUp: (cause) => owner.onGiveUp(cause, this.#batch),
-			onEnd: () => {
-				if (!this.#batch && this.#open.size === 0) owner.idle();
-			},
-		});
+		this.#flushes = new FlushLoop(services, this);
+	}
+
+	onGiveUp(cause: unknown): void {
+		this.#owner.journalFailed(cause, this.#batch);
+	}
+
+	onEnd(): void {
+		if (!this.#batch && this.#open.size === 0) this.#owner.journalIdle(this);
 	}
 
 	/** Admits the request, if a lease has room for it. */
 	admit(admission: Admission): AdmissionGrant | undefined {
 		const requestClass = this.#classes.get(classKey(admission));
 		const cost = maxCost(admission.cost);
-		const now = this.#now();
+		const now = this.#services.now();
 		const lease = requestClass && leaseFor(requestClass, cost, now);
-		if (!lease || !isChecked(requestClass, now, this.#known)) return undefined;
+		if (!lease || !isChecked(requestClass, now, this.#changedAt, this.#owner)) return undefined;
 		lease.requests--;
 		lease.microNeurons -= cost;
 		countDemand(requestClass, admission, now, this.#owner.pace());
@@ -99,12 +102,22 @@ export class Journal {
 
 	/** The account has changed: each lease must be checked. */
 	recordChange(): void {
-		this.#known.changedAt = this.#now();
+		this.#changedAt = this.#services.now();
 	}
 
 	/** What to check before leases can admit these requests, by the keys of their classes. */
 	leasesToCheck(admissions: readonly Admission[]): Map<string, LeaseCheck> {
-		return checksFor(admissions, this.#classes, this.#now(), this.#known);
+		const checks = new Map<string, LeaseCheck>();
+		const now = this.#services.now();
+		for (const admission of admissions) {
+			const key = classKey(admission);
+			const requestClass = this.#classes.get(key);
+			if (!requestClass || isChecked(requestClass, now, this.#changedAt, this.#owner)) continue;
+			if (!leaseFor(requestClass, maxCost(admission.cost), now)) continue;
+			const leases = requestClass.leases.map(({ id }) => id);
+			checks.set(key, { credential: admission.credential, leases });
+		}
+		return checks;
 	}
 
 	/** The object's answers to the checks, in their order, to a call at `calledAt`. */
@@ -119,12 +132,12 @@ export class Journal {
 
 	/** The object has admitted the request, and granted a lease with it. The next batch can carry its settlement. */
 	addOpen({ ticket, holdMs }: Admission): void {
-		this.#open.set(ticket, this.#now() + holdMs);
+		this.#open.set(ticket, this.#services.now() + holdMs);
 	}
 
 	/** The lease to request together with an admission. Nothing while another call requests one for the same class. */
 	requestLease(admission: Admission): LeaseRequest | undefined {
-		const now = this.#now();
+		const now = this.#services.now();
 		const key = classKey(admission);
 		const requestClass = this.#classes.get(key) ?? newClass(admission, now);
 		this.#classes.set(key, requestClass);
@@ -161,13 +174,9 @@ export class Journal {
 	/** Returns false if no batch can carry the settlement. */
 	settle(settlement: Settlement): boolean {
 		const unsent = this.#requests.get(settlement.ticket);
-		if (unsent) {
-			settleUnsent(unsent, settlement);
-			this.#ensureFlush();
-			return true;
-		}
-		if (!this.#open.delete(settlement.ticket)) return false;
-		this.#settlements.push(settlement);
+		if (unsent) settleUnsent(unsent, settlement);
+		else if (this.#open.delete(settlement.ticket)) this.#settlements.push(settlement);
+		else return false;
 		this.#ensureFlush();
 		return true;
 	}
@@ -191,8 +200,7 @@ export class Journal {
 	/** Whether a flush may free a part of a limit. */
 	get mayFreeRoom(): boolean {
 		if (this.#batch || this.#requests.size > 0 || this.#settlements.length > 0) return true;
-		for (const { leases } of this.#classes.values()) if (leases.length > 0) return true;
-		return false;
+		return [...this.#classes.values()].some(({ leases }) => leases.length > 0);
 	}
 
 	#returnLeases({ leases }: RequestClass): void {
@@ -206,39 +214,40 @@ export class Journal {
 		const id = `lease-${crypto.randomUUID()}`;
 		requestClass.pendingLease = { id, at: now };
 		const pace = this.#owner.pace();
-		const { leaseMs } = pace;
-		return { id, ...leaseSize(requestClass, now, pace), ...(leaseMs > LEASE_MS && { ms: leaseMs }) };
+		const ms = pace.leaseMs > LEASE_MS ? pace.leaseMs : undefined;
+		return { id, ...leaseSize(requestClass, now, pace), ...(ms && { ms }) };
 	}
 
 	#ensureFlush(): void {
 		if (this.#flushes.state) return;
 		const pace = this.#owner.pace();
-		const { flushAfterMs } = pace;
-		const now = this.#now();
+		const now = this.#services.now();
 		// The flush before may have ended, or be lost, between two batches.
 		const since = now - this.#steppedAt;
-		const wait = since > 0 && since < flushAfterMs ? flushAfterMs - since : flushAfterMs;
-		this.#flushes.start(waitOf(wait, now, pace));
+		const passed = since > 0 && since < pace.flushAfterMs ? since : 0;
+		this.#flushes.start(waitOf(pace.flushAfterMs - passed, now, pace));
 	}
 
-	async #step(): Promise<number | undefined> {
-		this.#steppedAt = this.#now();
+	async step(): Promise<number | undefined> {
+		this.#steppedAt = this.#services.now();
 		const batch = this.#nextBatch({ renews: true });
 		if (!batch && this.#classes.size === 0) return undefined;
 		if (batch) await this.#send(batch);
 		const pace = this.#owner.pace();
-		return waitOf(pace.flushAfterMs, this.#now(), pace);
+		return waitOf(pace.flushAfterMs, this.#services.now(), pace);
 	}
 
 	async #send(batch: JournalBatch): Promise<void> {
-		const answer = await this.#owner.send(batch);
-		if (this.#batch === batch) this.#confirm(batch, answer);
+		const answer = await this.#owner.sendJournal(batch);
+		if (this.#batch !== batch) return;
+		this.#batch = undefined;
+		for (const [i, renewal] of batch.renewals.entries()) this.addLease(renewal, renewal.lease, answer[i]);
 	}
 
 	/** The batch to send now. Nothing if there is nothing to report. */
 	#nextBatch({ renews }: { renews: boolean }): JournalBatch | undefined {
 		if (this.#batch) return this.#batch;
-		const now = this.#now();
+		const now = this.#services.now();
 		const renewals = this.#dropUnused(now, renews);
 		for (const [ticket, expiresAt] of this.#open) if (expiresAt <= now) this.#open.delete(ticket);
 		// All of them, so a lease is returned with or after its last request. The leases bound their number.
@@ -286,10 +295,5 @@ export class Journal {
 			}
 		}
 		return renewals;
-	}
-
-	#confirm({ renewals }: JournalBatch, answer: JournalAnswer): void {
-		this.#batch = undefined;
-		for (const [i, renewal] of renewals.entries()) this.addLease(renewal, renewal.lease, answer[i]);
 	}
 }

@@ -103,5 +103,16 @@ export const hasRoom = (
 export const leaseFor = ({ leases }: RequestClass, cost: number, now: number): UsableLease | undefined =>
 	leases.find((lease) => hasRoom(lease, cost, now));
 
+/**
+ * Whether the credential and the limits are known to be those of a second ago. A long lease is used only then. `changedAt`: when an answer
+ * named the account as changed; `confirmedAt`: until when all changes are known.
+ */
+export const isChecked = (
+	{ checkedAt }: RequestClass,
+	now: number,
+	changedAt: number,
+	owner: { confirmedAt(): number },
+): boolean => now < checkedAt + LEASE_MS || (checkedAt > changedAt && now < owner.confirmedAt() + LEASE_MS);
+
 export const classKey = ({ credential, model }: Pick<Admission, "credential" | "model">): string =>
 	`${credential.kind === "token" ? credential.hash : ""}\n${gatewayKey(credential)}\n${model}`;

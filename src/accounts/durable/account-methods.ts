@@ -4,7 +4,6 @@ import type { OpenAccount } from "./open-account.ts";
 
 /** The methods that the Worker calls, and whether the account's leases must be checked after them. */
 export const METHODS = {
-	admit: false,
 	admitAll: false,
 	journal: false,
 	checkLeases: false,
@@ -40,5 +39,3 @@ export interface AccountAnswers {
 	answers: AccountAnswer[];
 	changed: ChangedAccounts;
 }
-
-export const isMethod = (name: string): name is AccountMethod => Object.hasOwn(METHODS, name);

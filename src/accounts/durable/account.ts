@@ -10,7 +10,6 @@ import {
 	type AccountAnswers,
 	type AccountCall,
 	type AccountMethod,
-	isMethod,
 	METHODS,
 } from "./account-methods.ts";
 import { AccountTable, UNNAMED } from "./account-table.ts";
@@ -48,7 +47,7 @@ export class Account extends DurableObject {
 
 	/** Calls one method of one account. */
 	call(account: string, method: AccountMethod, parameters: readonly unknown[]): AccountAnswer {
-		if (!isMethod(method)) throw new TypeError(`An account has no method ${method}`);
+		if (!Object.hasOwn(METHODS, method)) throw new TypeError(`An account has no method ${method}`);
 		if (METHODS[method]) this.#changes.record(account);
 		const opened = this.#account(account);
 		if (!opened) return { moved: true };
@@ -251,22 +250,25 @@ export class Account extends DurableObject {
 				wakeAt = due.wakeAt;
 			},
 			ensureAlarm: () => {
-				if (this.#isAlarmLost) this.#setAlarm(this.#table.nextWake());
+				if (this.#knownAlarm() === undefined) this.#setAlarm(this.#table.nextWake());
 			},
 		});
 	}
 
 	/** One alarm serves all accounts. Setting it is a write, so it is set only if the account was, or is now, the first one due. */
 	#reschedule(before: number | undefined, wakeAt: number | undefined): void {
-		const alarmAt = this.#isAlarmLost ? undefined : this.#alarmAt;
+		const alarmAt = this.#knownAlarm();
 		const wasFirst = alarmAt === undefined || (before !== undefined && before <= alarmAt);
 		if (!wasFirst && (wakeAt === undefined || wakeAt >= alarmAt)) return;
 		const next = this.#table.nextWake();
 		if (next !== alarmAt) this.#setAlarm(next);
 	}
 
-	get #isAlarmLost(): boolean {
-		return this.#alarmAt === undefined || this.#alarmAt + ALARM_LOST_MS < Date.now();
+	/** Nothing if it is unknown or lost. */
+	#knownAlarm(): number | undefined {
+		return this.#alarmAt === undefined || this.#alarmAt + ALARM_LOST_MS < Date.now()
+			? undefined
+			: this.#alarmAt;
 	}
 
 	#setAlarm(time: number | undefined): void {

@@ -64,7 +64,9 @@ export class DailyTable<Dimension extends string, Count extends string> {
 
 	/** Adds the row to the one of `sums` with the same dimensions. */
 	sum(sums: DailySums<Dimension, Count>, row: DailyRow<Dimension, Count>): void {
-		const id = JSON.stringify(this.#dimensions.map((dimension) => row[dimension]));
+		const values: (string | number)[] = [];
+		for (const dimension of this.#dimensions) values.push(row[dimension]);
+		const id = JSON.stringify(values);
 		const existing: Record<Count, number> | undefined = sums.get(id);
 		if (!existing) sums.set(id, { ...row });
 		else for (const count of this.#counts) existing[count] += row[count];

@@ -1,6 +1,6 @@
 /** Decides about a request by all limits that apply to it, those of its token included. Counts and reserves nothing. */
 import { FAILURES, type FailureKey } from "../../core/errors.ts";
-import type { Admission, Admitted, Budget, BudgetPeriod, RateLimit } from "../admission.ts";
+import type { Admission, Admitted, Budget, RateLimit } from "../admission.ts";
 import type { BoundGateway } from "../bound-gateway.ts";
 import { type Instant, nextMidnight, nextMonth } from "../clock.ts";
 import { hasBudget, type TokenLimits } from "../token-command.ts";
@@ -21,11 +21,13 @@ export interface VerifiedToken {
 export type NamedToken = Pick<VerifiedToken, "id" | "limits"> & { name: string };
 
 export function budgetsOfToken({ id, limits }: Pick<VerifiedToken, "id" | "limits">): Budget[] {
-	const budget = (microNeurons: number | undefined, period?: BudgetPeriod): Budget[] =>
-		microNeurons === undefined
-			? []
-			: [{ key: `token:${id}`, microNeurons, failure: "budgetExceeded", ...(period && { period }) }];
-	return [...budget(limits.dailyMicroNeurons), ...budget(limits.monthlyMicroNeurons, "month")];
+	const { dailyMicroNeurons, monthlyMicroNeurons } = limits;
+	const own = { key: `token:${id}`, failure: "budgetExceeded" } as const;
+	const budgets: Budget[] = [];
+	if (dailyMicroNeurons !== undefined) budgets.push({ ...own, microNeurons: dailyMicroNeurons });
+	if (monthlyMicroNeurons !== undefined)
+		budgets.push({ ...own, microNeurons: monthlyMicroNeurons, period: "month" });
+	return budgets;
 }
 
 /** Adds the token's own limits to those of the account and the model. */
@@ -93,10 +95,6 @@ interface AccountState {
 /** The end of a running request is unknown, and most end soon. */
 const RESERVED_RETRY_MS = 1_000;
 
-/** Whether the token has a budget of its own. */
-export const isTokenLimited = (token: VerifiedToken | undefined): boolean =>
-	token !== undefined && hasBudget(token.limits);
-
 export function decide(
 	request: LimitedRequest,
 	token: VerifiedToken | undefined,
@@ -106,7 +104,7 @@ export function decide(
 	const { model, unpriced } = request;
 	const { now } = instant;
 	const { budgets, rates } = withTokenLimits(request, token);
-	const limited = isTokenLimited(token);
+	const limited = token !== undefined && hasBudget(token.limits);
 	const full = windows.refusing(rates, now);
 	const grant = balances.grant(request.cost, budgets);
 	const refusals: LimitRefusal[] = [];
@@ -148,5 +146,15 @@ export function decide(
 }
 
 /** How many more requests these rates would admit now. Infinite without a rate. */
-export const remainingInRates = (rates: readonly RateLimit[], windows: Windows, now: number): number =>
-	Math.max(0, Math.min(...rates.map(({ key, perMinute }) => perMinute - windows.used(key, now))));
+export function remainingInRates(rates: readonly RateLimit[], windows: Windows, now: number): number {
+	let remaining = Number.POSITIVE_INFINITY;
+	for (const { key, perMinute } of rates)
+		remaining = Math.min(remaining, Math.max(0, perMinute - windows.used(key, now)));
+	return remaining;
+}
+
+export function keysOf(rates: readonly RateLimit[]): string[] {
+	const keys: string[] = [];
+	for (const { key } of rates) keys.push(key);
+	return keys;
+}

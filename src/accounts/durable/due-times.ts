@@ -24,17 +24,16 @@ export class DueTimes {
 		this.#due = place.due;
 	}
 
-	/** The account is due at this time, unless it already is earlier. A change is a write, which most admissions avoid. */
-	wakeBy(time: number | undefined): void {
-		const { wakeAt, sweepAt } = this.#due;
-		if (time === undefined) return;
-		if (wakeAt !== undefined && wakeAt <= time) this.#place.ensureAlarm();
-		else this.#set(time, earliest(sweepAt, Date.now() + SWEEP_MS));
-	}
-
-	/** Counted refusals are written soon. */
-	wakeToWrite({ refusals }: Ledger): void {
-		if (refusals.isPending) this.wakeBy(Date.now() + WRITE_MS);
+	/**
+	 * The account is due at this time, unless it already is earlier, and soon if refusals are counted. A change is a write, which most
+	 * admissions avoid.
+	 */
+	wakeBy(time: number, { refusals }: Ledger): void {
+		const { wakeAt, sweepAt = Number.POSITIVE_INFINITY } = this.#due;
+		const due = refusals.isPending ? Math.min(time, Date.now() + WRITE_MS) : time;
+		if (due === Number.POSITIVE_INFINITY) return;
+		if (wakeAt !== undefined && wakeAt <= due) this.#place.ensureAlarm();
+		else this.#set(due, Math.min(sweepAt, Date.now() + SWEEP_MS));
 	}
 
 	/** If nothing expires any more, the account is not due before its rows are swept. */
@@ -46,7 +45,8 @@ export class DueTimes {
 
 	/** After a sweep. `sweepAt`: when the next row may be deleted. */
 	swept(ledger: Ledger, sweepAt: number | undefined): void {
-		this.#set(earliest(ledger.nextExpiry(), sweepAt), sweepAt);
+		const times = [ledger.nextExpiry(), sweepAt].filter((time) => time !== undefined);
+		this.#set(times.length > 0 ? Math.min(...times) : undefined, sweepAt);
 	}
 
 	#set(wakeAt: number | undefined, sweepAt: number | undefined): void {
@@ -54,8 +54,3 @@ export class DueTimes {
 		this.#place.setDue(this.#due);
 	}
 }
-
-const earliest = (...times: (number | undefined)[]): number | undefined => {
-	const known = times.filter((time) => time !== undefined);
-	return known.length > 0 ? Math.min(...known) : undefined;
-};

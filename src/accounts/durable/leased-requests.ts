@@ -2,8 +2,9 @@
 import type { JournalBatch, LeasedRequest, Renewal, Settlement } from "../admission.ts";
 import { nextMidnight, utcDay } from "../clock.ts";
 import { LEASE_MS, type Lease, MAX_LEASE_MS } from "../lease.ts";
+import { hasBudget } from "../token-command.ts";
 import { type Balance, type Budgets, budgetKeys, maxCost } from "./budgets.ts";
-import { isTokenLimited, remainingInRates, type VerifiedToken, withTokenLimits } from "./decision.ts";
+import { keysOf, remainingInRates, type VerifiedToken, withTokenLimits } from "./decision.ts";
 import { grantedLease, type HeldLease, Leases } from "./leases.ts";
 import {
 	expiredSettlement,
@@ -23,7 +24,7 @@ export interface LedgerBooks {
 	usage: Usage;
 	windows: Windows;
 	/** Another object after midnight. */
-	budgets(): Budgets;
+	budgets: Budgets;
 	/** Adds an open request to the ledger's memory. */
 	reserve(request: OpenRequest, now: number): void;
 	/** Settles open requests. Part of the current transaction. */
@@ -36,26 +37,25 @@ const SHARE = 1 / 8;
 const LONG_SHARE = 1 / 64;
 const MAX_REQUESTS = 10_000;
 
-export class LeasedRequests {
-	readonly #leases: Leases;
+export class LeasedRequests extends Leases {
 	readonly #books: LedgerBooks;
 
 	constructor(rows: AccountRows, books: LedgerBooks, options?: TableOptions) {
-		this.#leases = new Leases(rows, options);
+		super(rows, options);
 		this.#books = books;
 	}
 
 	/** Leases that are neither returned nor charged. */
 	get size(): number {
-		return [...this.#leases.held()].length;
+		return [...this.held()].length;
 	}
 
 	/** Reserves the leases in memory, after the ledger has cleared it. */
 	restore(now: number): void {
-		for (const lease of this.#leases.held()) {
+		for (const lease of this.held()) {
 			// The clock may have been ahead when it was granted.
 			lease.expiresAt = Math.min(lease.expiresAt, now + lease.expiresAt - lease.grantedAt);
-			this.#hold(lease, lease);
+			this.#hold(lease, lease.requests, lease.microNeurons);
 		}
 	}
 
@@ -66,11 +66,11 @@ export class LeasedRequests {
 	grant(renewal: Renewal, token: VerifiedToken | undefined, now: number): Lease | undefined {
 		const { holdMs, lease: leaseRequest, model, task } = renewal;
 		const { budgets, rates } = withTokenLimits(renewal, token);
-		const limited = isTokenLimited(token);
+		const limited = token !== undefined && hasBudget(token.limits);
 		const limitFlags = { isBudgeted: budgets.length > 0, limited };
-		const granted = this.#leases.get(leaseRequest.id);
+		const granted = this.get(leaseRequest.id);
 		if (granted) return grantedLease(granted, limitFlags);
-		const balances = this.#books.budgets();
+		const balances = this.#books.budgets;
 		const admitted = remainingInRates(rates, this.#books.windows, now);
 		const remaining = budgets.map((budget) => balances.remaining(budget));
 		// Only the rates limit the number of requests of a lease; the budgets limit its neurons.
@@ -100,20 +100,20 @@ export class LeasedRequests {
 			model,
 			task,
 			token: token?.id ?? "",
-			rateKeys: rates.map(({ key }) => key),
+			rateKeys: keysOf(rates),
 			requests,
 			microNeurons,
 			...(token && { limits: token.limits }),
 		};
-		this.#leases.write(lease);
-		this.#hold(lease, lease);
+		this.write(lease);
+		this.#hold(lease, lease.requests, lease.microNeurons);
 		return grantedLease(lease, limitFlags);
 	}
 
 	/** Whether all of them are held, and were granted with the token's present limits. */
 	areCurrent(ids: readonly string[], token: VerifiedToken | undefined): boolean {
 		return ids.every((id) => {
-			const lease = this.#leases.get(id);
+			const lease = this.get(id);
 			// A change of a token replaces the object with its limits.
 			return lease && !isCharged(lease) && lease.limits === token?.limits;
 		});
@@ -124,12 +124,12 @@ export class LeasedRequests {
 	 * sent a later one.
 	 */
 	book(batch: JournalBatch, now: number): boolean {
-		const place = this.#leases.begin(batch, now);
+		const place = this.begin(batch, now);
 		if (place !== "new") return place === "last";
 		const opened: OpenRequest[] = [];
 		const used = new Set<HeldLease>();
 		for (const request of batch.requests) {
-			const lease = this.#leases.get(request.lease);
+			const lease = this.get(request.lease);
 			// It is returned, or its charge is final: the report arrived more than an hour late.
 			if (!lease) continue;
 			used.add(lease);
@@ -141,19 +141,19 @@ export class LeasedRequests {
 		if (open.length > 0) this.#books.requests.insert(open);
 		this.#books.settle([...settled, ...batch.settlements], now);
 		const returned = new Set(batch.returned);
-		for (const lease of used) if (!returned.has(lease.id) || isCharged(lease)) this.#leases.write(lease);
+		for (const lease of used) if (!returned.has(lease.id) || isCharged(lease)) this.write(lease);
 		for (const id of returned) this.#return(id);
 		return true;
 	}
 
 	/** Charges what remains of leases that were not returned in time. Part of the current transaction. */
 	chargeOverdue(now: number): void {
-		for (const lease of this.#leases.overdue(now)) {
-			this.#release(lease, lease);
+		for (const lease of this.overdue(now)) {
+			this.#hold(lease, -lease.requests, -lease.microNeurons);
 			const { id: ticket, grantedAt: admittedAt, microNeurons, requests, rateKeys } = lease;
 			// All of its requests are reported, so nothing is unknown.
 			if (requests === 0) {
-				this.#leases.delete(ticket);
+				this.delete(ticket);
 				continue;
 			}
 			for (let i = 0; i < requests; i++) this.#books.windows.count(rateKeys, now);
@@ -166,7 +166,7 @@ export class LeasedRequests {
 			lease.chargeId = this.#books.requests.charge(now, charge);
 			this.#books.usage.addSettled([charge]);
 			this.#bookAmount(lease, { spent: microNeurons, reserved: 0 });
-			this.#leases.write(lease);
+			this.write(lease);
 		}
 	}
 
@@ -180,19 +180,11 @@ export class LeasedRequests {
 			this.#bookAmount({ ...row, grantedAt: row.admittedAt }, { spent: -microNeurons, reserved: 0 });
 			requests.forgive(row, now);
 			// A later report does not reduce the charge again.
-			const lease = this.#leases.get(id);
-			if (lease) this.#leases.write({ ...lease, microNeurons: 0 });
+			const lease = this.get(id);
+			if (lease) this.write({ ...lease, microNeurons: 0 });
 		}
 		const forgiven = requests.charged(id);
 		return forgiven && requestRecord(forgiven);
-	}
-
-	deleteExpired(now: number): void {
-		this.#leases.deleteExpired(now);
-	}
-
-	nextExpiry(): number | undefined {
-		return this.#leases.nextExpiry();
 	}
 
 	/** Moves the reservation of one request out of its lease. */
@@ -201,7 +193,7 @@ export class LeasedRequests {
 		const { expiresAt, grantedAt, holdMs, model, task, token, rateKeys } = lease;
 		const part = { requests: 1, microNeurons: Math.min(takenFromLease(request), lease.microNeurons) };
 		if (isCharged(lease)) this.#reduceCharge(lease, part.microNeurons);
-		else this.#release(lease, part);
+		else this.#hold(lease, -part.requests, -part.microNeurons);
 		lease.requests = Math.max(0, lease.requests - part.requests);
 		lease.microNeurons -= part.microNeurons;
 		const admittedAt = Math.min(grantedAt + Math.max(0, afterMs), expiresAt - 1);
@@ -217,11 +209,11 @@ export class LeasedRequests {
 
 	/** Frees the unused part of the lease. */
 	#return(id: string): void {
-		const lease = this.#leases.get(id);
+		const lease = this.get(id);
 		if (!lease) return;
 		if (isCharged(lease)) this.#reduceCharge(lease, lease.microNeurons);
-		else this.#release(lease, lease);
-		this.#leases.delete(id);
+		else this.#hold(lease, -lease.requests, -lease.microNeurons);
+		this.delete(id);
 	}
 
 	#reduceCharge({ chargeId = 0, ...lease }: HeldLease, microNeurons: number): void {
@@ -232,20 +224,17 @@ export class LeasedRequests {
 		this.#bookAmount(lease, { spent: -microNeurons, reserved: 0 });
 	}
 
-	#hold(lease: HeldLease, { requests, microNeurons }: Pick<HeldLease, "requests" | "microNeurons">): void {
+	/** A negative part is released. */
+	#hold(lease: HeldLease, requests: number, microNeurons: number): void {
 		this.#books.windows.hold(lease.rateKeys, requests);
 		this.#bookAmount(lease, { spent: 0, reserved: microNeurons });
-	}
-
-	#release(lease: HeldLease, { requests, microNeurons }: Pick<HeldLease, "requests" | "microNeurons">): void {
-		this.#hold(lease, { requests: -requests, microNeurons: -microNeurons });
 	}
 
 	#bookAmount(
 		{ grantedAt, model, token }: Pick<HeldLease, "grantedAt" | "model" | "token">,
 		amount: Balance,
 	): void {
-		this.#books.budgets().book(utcDay(grantedAt), budgetKeys(model, token), amount);
+		this.#books.budgets.book(utcDay(grantedAt), budgetKeys(model, token), amount);
 	}
 }
 

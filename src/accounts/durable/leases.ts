@@ -96,11 +96,12 @@ export class Leases {
 		return [...this.held()].filter(({ expiresAt }) => expiresAt + GRACE_MS <= now);
 	}
 
-	/** When the next lease is overdue. */
-	nextExpiry(): number | undefined {
-		let next: number | undefined;
-		for (const { expiresAt } of this.held()) next = Math.min(next ?? Number.POSITIVE_INFINITY, expiresAt);
-		return next === undefined ? undefined : next + GRACE_MS;
+	/** When the next lease is overdue; infinite without one. */
+	nextExpiry(): number {
+		let next = Number.POSITIVE_INFINITY;
+		for (const { chargeId, expiresAt } of this.#leases.values())
+			if (chargeId === undefined && expiresAt < next) next = expiresAt;
+		return next + GRACE_MS;
 	}
 
 	/** Writes a lease that is new, or has changed. */

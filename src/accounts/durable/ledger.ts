@@ -13,6 +13,7 @@ import { type Counted, CountedRequests } from "./counted-requests.ts";
 import {
 	budgetsOfToken,
 	decide,
+	keysOf,
 	longestRefusal,
 	type NamedToken,
 	rateRefusal,
@@ -34,8 +35,6 @@ export interface PendingAdmission {
 	token: VerifiedToken | undefined;
 }
 
-type Settled = readonly [OpenRequest, Settlement];
-
 export class Ledger {
 	readonly refusals: Refusals;
 	readonly #storage: AccountStorage;
@@ -45,7 +44,7 @@ export class Ledger {
 	readonly #windows = new Windows();
 	readonly #counted: CountedRequests;
 	readonly #leased: LeasedRequests;
-	#budgets: Budgets;
+	readonly #books: LedgerBooks;
 	/** The open requests, by ticket. Settlement and expiry remove them. */
 	readonly #open = new Map<string, OpenRequest>();
 
@@ -58,21 +57,15 @@ export class Ledger {
 		this.#counted = new CountedRequests(storage, this.#windows);
 		const latest = options.isNew ? 0 : Math.max(this.#requests.latest(), this.#usage.latest());
 		this.#clock = new ForwardClock(clock, latest);
-		this.#budgets = new Budgets(utcDay(clock()));
-		const books: LedgerBooks = {
+		this.#books = {
 			requests: this.#requests,
 			usage: this.#usage,
 			windows: this.#windows,
-			budgets: () => this.#budgets,
+			budgets: new Budgets(utcDay(clock())),
 			reserve: (request, now) => this.#reserve(request, now),
-			settle: (settlements, now) => {
-				const settled = this.#settled(settlements);
-				if (settled.length === 0) return;
-				this.#writeSettled(settled, now);
-				this.#close(settled);
-			},
+			settle: (settlements, now) => this.#settle(settlements, now),
 		};
-		this.#leased = new LeasedRequests(storage, books, options);
+		this.#leased = new LeasedRequests(storage, this.#books, options);
 		if (options.isNew) return;
 		const instant = this.#clock.read();
 		if (instant.corrected !== undefined) logCorrection(instant.corrected);
@@ -85,16 +78,12 @@ export class Ledger {
 		for (const { rateKeys, admittedAt } of this.#requests.lastMinute(now))
 			this.#windows.count(rateKeys, admittedAt);
 		this.#counted.restore(now);
-		this.#budgets = new Budgets(utcDay(now));
-		for (const { day, model, token, microNeurons } of this.#usage.spent(monthOf(this.#budgets.day)))
-			this.#budgets.book(day, budgetKeys(model, token), { spent: microNeurons, reserved: 0 });
+		this.#books.budgets = new Budgets(utcDay(now));
+		for (const { day, model, token, microNeurons } of this.#usage.spent(monthOf(this.#books.budgets.day)))
+			this.#books.budgets.book(day, budgetKeys(model, token), { spent: microNeurons, reserved: 0 });
 		this.#open.clear();
 		for (const request of this.#requests.openRequests()) this.#reserve(request, now);
 		this.#leased.restore(now);
-	}
-
-	#state() {
-		return { budgets: this.#budgets, windows: this.#windows };
 	}
 
 	/** The account's time. It goes back only to correct a clock that ran ahead. */
@@ -103,13 +92,21 @@ export class Ledger {
 	}
 
 	/**
-	 * Admits requests in order, with one write for all. Reserves the maximum cost of a request, or refuses it. A refusal is only
-	 * counted, and nothing is written. If this throws, the caller must drop the ledger: its memory may be ahead of its tables.
+	 * Admits requests in order, with one write for all, then grants the leases that they request. Reserves the maximum cost of a request,
+	 * or refuses it. A refusal is only counted, and nothing is written. If this throws, the caller must drop the ledger: its memory may be ahead of its tables.
 	 */
 	admitAll(pending: readonly PendingAdmission[]): Admitted[] {
 		const opened: OpenRequest[] = [];
-		const answers = pending.map(({ admission, token }) => this.#admitOne(admission, token, opened));
+		const answers: Admitted[] = [];
+		for (const { admission, token } of pending) answers.push(this.#admitOne(admission, token, opened));
 		if (opened.length > 0) this.#requests.insert(opened);
+		for (const [i, { admission, token }] of pending.entries()) {
+			const answer = answers[i];
+			const { lease: leaseRequest } = admission;
+			if (!leaseRequest || !answer?.ok) continue;
+			const lease = this.grantLease({ ...admission, lease: leaseRequest }, token);
+			if (lease) answers[i] = { ...answer, lease };
+		}
 		return answers;
 	}
 
@@ -141,32 +138,24 @@ export class Ledger {
 		return this.#storage.transactionSync(() => this.#leased.book(batch, now));
 	}
 
-	/** The first settlement of an open ticket counts. Writes all of the batch or, if it throws, nothing. */
+	/** The first settlement of an open ticket counts. Writes all of the batch. If this throws, the caller must drop the ledger. */
 	settle(settlements: readonly Settlement[]): void {
-		const settled = this.#settled(settlements);
-		if (settled.length === 0) return;
 		const { now } = this.#read();
-		this.#storage.transactionSync(() => this.#writeSettled(settled, now));
-		this.#close(settled);
+		this.#storage.transactionSync(() => this.#settle(settlements, now));
 	}
 
-	/** The first settlement of each open ticket. */
-	#settled(settlements: readonly Settlement[]): Settled[] {
-		const settled = new Map<string, Settled>();
+	/** Part of the current transaction. */
+	#settle(settlements: readonly Settlement[], now: number): void {
+		const first = new Map<string, readonly [OpenRequest, Settlement]>();
 		for (const settlement of settlements) {
 			const request = this.#open.get(settlement.ticket);
-			if (request && !settled.has(settlement.ticket))
-				settled.set(settlement.ticket, [request, validSettlement(settlement, request)]);
+			if (request && !first.has(settlement.ticket))
+				first.set(settlement.ticket, [request, validSettlement(settlement, request)]);
 		}
-		return [...settled.values()];
-	}
-
-	#writeSettled(settled: readonly Settled[], now: number): void {
+		if (first.size === 0) return;
+		const settled = [...first.values()];
 		this.#requests.settle(now, settled);
 		this.#usage.addSettled(settled);
-	}
-
-	#close(settled: readonly Settled[]): void {
 		for (const [request, { microNeurons }] of settled) {
 			this.#open.delete(request.ticket);
 			this.#book(request, { spent: microNeurons, reserved: -request.reserved });
@@ -207,23 +196,23 @@ export class Ledger {
 
 	/** No request is open, and no lease is held. */
 	get isIdle(): boolean {
-		return this.#open.size === 0 && this.#leased.nextExpiry() === undefined;
+		return this.#open.size === 0 && this.#leased.nextExpiry() === Number.POSITIVE_INFINITY;
 	}
 
 	expiryOf(ticket: string): number | undefined {
 		return this.#open.get(ticket)?.expiresAt;
 	}
 
-	/** When the next lease is charged, unless it is returned. */
-	nextLeaseExpiry(): number | undefined {
+	/** When the next lease is charged, unless it is returned; infinite without one. */
+	nextLeaseExpiry(): number {
 		return this.#leased.nextExpiry();
 	}
 
 	/** When the next open request or lease expires. */
 	nextExpiry(): number | undefined {
 		let next = this.#leased.nextExpiry();
-		for (const { expiresAt } of this.#open.values()) next = Math.min(next ?? expiresAt, expiresAt);
-		return next;
+		for (const { expiresAt } of this.#open.values()) next = Math.min(next, expiresAt);
+		return next === Number.POSITIVE_INFINITY ? undefined : next;
 	}
 
 	usage(query: UsageQuery): UsageReport {
@@ -240,21 +229,24 @@ export class Ledger {
 		const { request } = query;
 		const { budgets, rates } = withTokenLimits(query, all ? undefined : token);
 		const status: LimitStatus = {
-			day: this.#budgets.day,
+			day: this.#books.budgets.day,
 			open: this.#open.size,
 			leases: this.#leased.size,
-			...usedOf({ budgets, rates }, { budgets: this.#budgets, windows: this.#windows, now: instant.now }),
-			...(request && { answer: decide({ ...query, ...request }, token, this.#state(), instant).answer }),
+			...usedOf(
+				{ budgets, rates },
+				{ budgets: this.#books.budgets, windows: this.#windows, now: instant.now },
+			),
+			...(request && { answer: decide({ ...query, ...request }, token, this.#books, instant).answer }),
 		};
 		const named = all?.flatMap(({ name, ...one }) => budgetsOfToken(one).map((own) => ({ ...own, name })));
-		return named ? withTokenBudgets(status, named, this.#budgets) : status;
+		return named ? withTokenBudgets(status, named, this.#books.budgets) : status;
 	}
 
 	/** Counts the request and adds it to `opened`, which the caller writes. */
 	#admitOne(admission: Admission, token: VerifiedToken | undefined, opened: OpenRequest[]): Admitted {
 		const { holdMs, model, task, ticket } = admission;
 		const instant = this.#read();
-		const { answer, rates, reserved } = decide(admission, token, this.#state(), instant);
+		const { answer, rates, reserved } = decide(admission, token, this.#books, instant);
 		const { now } = instant;
 		const tokenId = token?.id ?? "";
 		if (!answer.ok) {
@@ -262,7 +254,7 @@ export class Ledger {
 			return answer;
 		}
 		if (this.#open.has(ticket)) throw new Error(`Ticket ${ticket} is already open`);
-		const rateKeys = rates.map(({ key }) => key);
+		const rateKeys = keysOf(rates);
 		const request = this.#requests.open({
 			...{ ticket, model, task, rateKeys, reserved, token: tokenId },
 			...{ admittedAt: now, expiresAt: now + holdMs },
@@ -278,7 +270,7 @@ export class Ledger {
 		const { corrected, now } = instant;
 		if (corrected !== undefined) logCorrection(corrected);
 		// The new day may already have rows, from a time when the clock was ahead.
-		if (corrected !== undefined || utcDay(now) !== this.#budgets.day) this.#rebuild(now);
+		if (corrected !== undefined || utcDay(now) !== this.#books.budgets.day) this.#rebuild(now);
 		return instant;
 	}
 
@@ -291,6 +283,6 @@ export class Ledger {
 	}
 
 	#book({ admittedAt, model, token }: OpenRequest, amount: { spent: number; reserved: number }): void {
-		this.#budgets.book(utcDay(admittedAt), budgetKeys(model, token), amount);
+		this.#books.budgets.book(utcDay(admittedAt), budgetKeys(model, token), amount);
 	}
 }

@@ -75,26 +75,32 @@ export class OpenAccount {
 		this.#due = new DueTimes(place);
 	}
 
-	/** Books the settlements first, also if the request is refused. */
-	admit(admission: Admission, settled: readonly Settlement[]): Admitted {
-		const [answer = CANCELLED] = this.admitAll([admission], settled);
-		return answer;
-	}
-
-	/** The same as one {@link admit} for each, in order, with all writes in one transaction. */
+	/** Books the settlements first, also if requests are refused. Decides in order, with all writes in one transaction. */
 	admitAll(admissions: readonly Admission[], settled: readonly Settlement[]): Admitted[] {
 		if (settled.length > 0) this.#settle(settled);
-		const answers = new Map<Admission, Admitted>();
-		const pending: PendingAdmission[] = [];
-		for (const admission of admissions) {
+		const answers: Admitted[] = [];
+		const pending: (PendingAdmission & { position: number })[] = [];
+		for (const [position, admission] of admissions.entries()) {
 			const checked = this.#place.cancelled.has(admission.ticket)
 				? CANCELLED
 				: this.#checkRun(admission.credential);
-			if (checked.ok) pending.push({ admission, token: checked.token });
-			else answers.set(admission, checked);
+			if (checked.ok) pending.push({ position, admission, token: checked.token });
+			else answers[position] = checked;
 		}
-		for (const [admission, answer] of this.#admitChecked(pending)) answers.set(admission, answer);
-		return admissions.map((admission) => answers.get(admission) ?? CANCELLED);
+		if (pending.length === 0) return answers;
+		return this.#step((ledger) => {
+			const admitted = ledger.admitAll(pending);
+			let wakeAt = Number.POSITIVE_INFINITY;
+			for (const [i, { position, admission }] of pending.entries()) {
+				const answer = admitted[i] ?? CANCELLED;
+				answers[position] = answer;
+				if (!answer.ok) continue;
+				wakeAt = Math.min(wakeAt, ledger.expiryOf(admission.ticket) ?? wakeAt);
+				if (answer.lease) wakeAt = Math.min(wakeAt, ledger.nextLeaseExpiry());
+			}
+			this.#due.wakeBy(wakeAt, ledger);
+			return answers;
+		});
 	}
 
 	/** Books the requests that an isolate admitted from leases, then grants the next leases. */
@@ -102,11 +108,12 @@ export class OpenAccount {
 		return this.#step((ledger) => {
 			// An older copy of a batch comes late: the isolate no longer knows its leases.
 			if (!ledger.book(batch)) return [];
-			const granted = batch.renewals.map((renewal) => {
+			const granted: JournalAnswer = [];
+			for (const renewal of batch.renewals) {
 				const checked = this.#checkRun(renewal.credential);
-				return checked.ok ? ledger.grantLease(renewal, checked.token) : undefined;
-			});
-			this.#due.wakeBy(ledger.nextLeaseExpiry());
+				granted.push(checked.ok ? ledger.grantLease(renewal, checked.token) : undefined);
+			}
+			this.#due.wakeBy(ledger.nextLeaseExpiry(), ledger);
 			this.#due.rest(ledger);
 			return granted;
 		});
@@ -135,7 +142,7 @@ export class OpenAccount {
 		if (!request?.rates.length) return verified;
 		return this.#step((ledger) => {
 			const counted = ledger.count(request, token);
-			this.#due.wakeToWrite(ledger);
+			this.#due.wakeBy(Number.POSITIVE_INFINITY, ledger);
 			return counted.ok ? verified : counted;
 		});
 	}
@@ -218,25 +225,8 @@ export class OpenAccount {
 		for (const { outcome, ticket } of settled)
 			if (outcome === "failed" && ledger?.expiryOf(ticket) === undefined)
 				this.#place.cancelled.add(ticket, Date.now());
-		ledger?.settle(settled);
+		if (ledger) this.#step(() => ledger.settle(settled));
 		return ledger;
-	}
-
-	#admitChecked(pending: readonly PendingAdmission[]): (readonly [Admission, Admitted])[] {
-		if (pending.length === 0) return [];
-		return this.#step((ledger) => {
-			const answers = ledger.admitAll(pending);
-			this.#due.wakeToWrite(ledger);
-			return pending.map(({ admission, token }, i) => {
-				const answer = answers[i] ?? CANCELLED;
-				if (!answer.ok) return [admission, answer] as const;
-				this.#due.wakeBy(ledger.expiryOf(admission.ticket));
-				const { lease: leaseRequest } = admission;
-				const lease = leaseRequest && ledger.grantLease({ ...admission, lease: leaseRequest }, token);
-				if (lease) this.#due.wakeBy(ledger.nextLeaseExpiry());
-				return [admission, { ...answer, ...(lease && { lease }) }] as const;
-			});
-		});
 	}
 
 	/** Runs one step. If it throws, the state is rebuilt from the tables, because the memory may be ahead of them. */
@@ -285,7 +275,7 @@ export class OpenAccount {
 		const ledger = new Ledger(storage, () => Date.now(), options);
 		this.#parts = {
 			ledger,
-			tokens: lazy(() => new Tokens(storage, () => ledger.now(), options)),
+			tokens: lazy(() => new Tokens(storage, ledger, options)),
 			aliases: lazy(() => new AliasTable(storage)),
 			boundGateway: new BoundGatewayTable(storage),
 		};

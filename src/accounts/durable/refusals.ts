@@ -60,23 +60,22 @@ export interface RefusalsReport {
 export class Refusals extends DailyTable<RefusalDimension, "requests"> {
 	/** The counts of the last `WRITE_MS`. Keys are codes, tasks and existing tokens, so callers cannot add keys. */
 	readonly #unwritten: DailySums<RefusalDimension, "requests"> = new Map();
+	/** Whether there are unwritten counts. */
+	isPending = false;
 
 	constructor(rows: AccountRows) {
 		super(rows, TABLE);
 	}
 
-	/** Whether there are unwritten counts. */
-	get isPending(): boolean {
-		return this.#unwritten.size > 0;
-	}
-
 	count(failure: FailureKey, { task, token }: { task: string; token: string }, now: number): void {
 		this.sum(this.#unwritten, { day: utcDay(now), code: FAILURES[failure].code, task, token, requests: 1 });
+		this.isPending = true;
 	}
 
 	write(): void {
 		this.add(this.#unwritten.values());
 		this.#unwritten.clear();
+		this.isPending = false;
 	}
 
 	/** Writes the unwritten counts first, so that the report is complete. */

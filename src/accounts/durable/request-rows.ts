@@ -93,11 +93,6 @@ export const rateKeys = (text: string): string[] => (text === "" ? [] : text.spl
 
 export const rateKeysText = (keys: readonly string[]): string => keys.join(KEY_SEPARATOR);
 
-export const openRow = (request: OpenRequest): OpenRow => ({
-	...request,
-	rateKeys: rateKeysText(request.rateKeys),
-});
-
 export const openRequest = (row: OpenRow): OpenRequest => ({ ...row, rateKeys: rateKeys(row.rateKeys) });
 
 export function requestRecord(row: Omit<LedgerRow, "expiresAt"> & Partial<LedgerRow>): RequestRecord {

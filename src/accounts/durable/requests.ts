@@ -7,7 +7,6 @@ import {
 	type OpenRequest,
 	type OpenRow,
 	openRequest,
-	openRow,
 	type RequestRecord,
 	rateKeys,
 	rateKeysText,
@@ -71,6 +70,7 @@ export class Requests {
 			name: "requests",
 			columns: COLUMNS,
 			key: ["id"],
+			inserted: OPEN_FIELDS,
 		});
 		this.#segments = new Segments(rows);
 		const lastId = (condition: string): number | undefined =>
@@ -89,18 +89,26 @@ export class Requests {
 	}
 
 	insert(requests: readonly OpenRequest[]): void {
-		const rows = requests.map((request) => {
-			const row = openRow(request);
-			return OPEN_FIELDS.map((field) => row[field]);
-		});
-		for (const { text } of jsonArrays(rows)) this.#table.insertAll(OPEN_FIELDS, text);
+		const rows: unknown[][] = [];
+		for (const { rateKeys: keys, ...request } of requests) {
+			const row: OpenRow = { ...request, rateKeys: rateKeysText(keys) };
+			const values: unknown[] = [];
+			for (const field of OPEN_FIELDS) values.push(row[field]);
+			rows.push(values);
+		}
+		for (const { text } of jsonArrays(rows)) this.#table.insertAll(text);
 	}
 
 	/** Moves the requests to a segment. They need not have rows. */
 	settle(settledAt: number, settled: readonly (readonly [OpenRequest, Settlement])[]): void {
-		const ids = JSON.stringify(settled.map(([{ id }]) => id));
-		this.#table.delete("id IN (SELECT value FROM json_each(?))", ids);
-		this.#segments.add(settled.map((each) => this.#settledRow(settledAt, each)));
+		const ids: number[] = [];
+		const rows: SettledRow[] = [];
+		for (const each of settled) {
+			ids.push(each[0].id);
+			rows.push(this.#settledRow(settledAt, each));
+		}
+		this.#table.delete("id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
+		this.#segments.add(rows);
 	}
 
 	/** Writes a charged lease. Returns the id of its row. */

@@ -31,6 +31,7 @@ interface TableStatements {
 	/** The columns of a row, by the names of its fields. */
 	selected: string;
 	upsert: string;
+	insert: string;
 }
 
 /** The transaction is that of the object, for all its accounts. */
@@ -46,6 +47,8 @@ interface TableLayout<Field extends string> {
 	columns: Readonly<Record<Field, string>>;
 	/** The fields of the primary key, after the account. Empty: one row at most for each account. */
 	key: readonly Field[];
+	/** The fields that {@link RowTable.insertAll} writes. All fields, if absent. */
+	inserted?: readonly Field[];
 	/** Fields whose values are added to those of an existing row. */
 	summed?: readonly Field[];
 	/** For large rows, or rows in the order of their insertion: SQLite numbers them, and the primary key is an index beside the table. */
@@ -123,22 +126,14 @@ export class RowTable<Row extends { [Field in keyof Row]: SqlStorageValue | unde
 
 	/** Adds the row, or changes the one with the same key. */
 	write(row: Row): void {
-		this.#sql.exec(
-			this.#statements.upsert,
-			this.#account,
-			...this.#fields.map((field) => row[field] ?? null),
-		);
+		const values: (SqlStorageValue | undefined)[] = [this.#account];
+		for (const field of this.#fields) values.push(row[field] ?? null);
+		this.#sql.exec(this.#statements.upsert, ...values);
 	}
 
-	/** Adds rows with these fields. `text`: a JSON array of the rows' values, because binding a value costs more than writing it. */
-	insertAll(fields: readonly (keyof Row & string)[], text: string): void {
-		const values = fields.map((_, index) => `value ->> ${index}`);
-		this.#sql.exec(
-			`INSERT INTO ${this.#name} (${columnsOf(["account", ...fields])})
-			SELECT ?, ${values.join(", ")} FROM json_each(?)`,
-			this.#account,
-			text,
-		);
+	/** Adds rows. `text`: a JSON array of the rows' values, because binding a value costs more than writing it. */
+	insertAll(text: string): void {
+		this.#sql.exec(this.#statements.insert, this.#account, text);
 	}
 
 	/** Subtracts from a field of the rows. */
@@ -191,8 +186,10 @@ function statementsOf<Field extends string>({
 	columns,
 	key,
 	summed = [],
+	inserted,
 }: TableLayout<Field>): TableStatements {
 	const fields = Object.keys(columns) as Field[];
+	const written = inserted ?? fields;
 	const changed = fields.filter((field) => !key.includes(field));
 	const changes = changed.map((field) => {
 		const column = columnOf(field);
@@ -203,6 +200,8 @@ function statementsOf<Field extends string>({
 		upsert: `INSERT INTO ${name} (${columnsOf(["account", ...fields])})
 			VALUES (?, ${fields.map(() => "?").join(", ")})
 			ON CONFLICT (${columnsOf(["account", ...key])}) DO UPDATE SET ${changes.join(", ")}`,
+		insert: `INSERT INTO ${name} (${columnsOf(["account", ...written])})
+			SELECT ?, ${written.map((_, index) => `value ->> ${index}`).join(", ")} FROM json_each(?)`,
 	};
 }
 

@@ -65,12 +65,18 @@ export class Segments {
 	/** The ids of the rows are consecutive, and greater than all before. */
 	add(rows: readonly SettledRow[]): void {
 		let start = 0;
-		const values = rows.map((row) => FIELDS.map((field) => row[field]));
+		const values: unknown[][] = [];
+		for (const row of rows) {
+			const fields: unknown[] = [];
+			for (const field of FIELDS) fields.push(row[field]);
+			values.push(fields);
+		}
 		for (const { text, count } of jsonArrays(values, MAX_REQUESTS)) {
 			const part = rows.slice(start, start + count);
 			start += count;
-			const times = part.flatMap(({ admittedAt, settledAt }) => [admittedAt, settledAt]);
-			this.#table.write({ id: part.at(-1)?.id ?? 0, requests: count, latestAt: Math.max(...times), text });
+			let latestAt = 0;
+			for (const { admittedAt, settledAt } of part) latestAt = Math.max(latestAt, admittedAt, settledAt);
+			this.#table.write({ id: part.at(-1)?.id ?? 0, requests: count, latestAt, text });
 		}
 	}
 

@@ -38,15 +38,19 @@ export type { Refusal } from "./token-excess.ts";
 
 type TokenCheck = ({ ok: true } & VerifiedToken) | Refusal;
 
+/** The account's, which does not go back, so an expired token stays expired. */
+interface TokenClock {
+	now(): number;
+}
+
 export class Tokens {
 	readonly #table: TokenTable;
-	readonly #clock: () => number;
+	readonly #clock: TokenClock;
 	/** By id, in the order of issue. */
 	readonly #tokens = new Map<string, HeldToken>();
 	readonly #byHash = new Map<string, HeldToken>();
 
-	/** `clock`: the account's, which does not go back, so an expired token stays expired. */
-	constructor(rows: AccountRows, clock: () => number, { isNew = false }: TableOptions = {}) {
+	constructor(rows: AccountRows, clock: TokenClock, { isNew = false }: TableOptions = {}) {
 		this.#table = new TokenTable(rows);
 		this.#clock = clock;
 		if (isNew) return;
@@ -67,7 +71,7 @@ export class Tokens {
 	/** The tokens with a budget that have not expired. `undefined`: the caller may not list tokens. */
 	withBudget(caller: Credential): NamedToken[] | undefined {
 		if (!this.#maker(caller, "tokens-read").ok) return undefined;
-		const now = this.#clock();
+		const now = this.#clock.now();
 		return [...this.#tokens.values()]
 			.map(({ token }) => token)
 			.filter((token) => hasBudget(token.limits) && !hasExpired(token, now))
@@ -110,7 +114,7 @@ export class Tokens {
 	}
 
 	#list({ page, perPage, direction, includeExpired }: Extract<TokenCommand, { kind: "list" }>): TokenResult {
-		const now = this.#clock();
+		const now = this.#clock.now();
 		const tokens = [...this.#tokens.values()]
 			.map(({ token }) => token)
 			.filter((token) => includeExpired || !hasExpired(token, now));
@@ -123,7 +127,7 @@ export class Tokens {
 		{ id, hash, fields }: Extract<TokenCommand, { kind: "create" }>,
 		maker: Maker | undefined,
 	): TokenResult {
-		const now = this.#clock();
+		const now = this.#clock.now();
 		this.#sweep(now);
 		if (this.#tokens.size >= MAX_TOKENS)
 			return refuse("invalidRequest", `an account has at most ${MAX_TOKENS} tokens`);
@@ -148,7 +152,7 @@ export class Tokens {
 			...others,
 			id,
 			issuedOn,
-			modifiedOn: this.#clock(),
+			modifiedOn: this.#clock.now(),
 			...(lastUsedOn !== undefined && { lastUsedOn }),
 		};
 		const excess = excessOver(maker, changed);
@@ -162,7 +166,7 @@ export class Tokens {
 		// The caller receives the new text, so the token must not exceed the caller's.
 		const excess = excessOver(maker, token);
 		if (excess) return excess;
-		const rolled = { ...token, modifiedOn: this.#clock() };
+		const rolled = { ...token, modifiedOn: this.#clock.now() };
 		this.#table.write(hash, rolled);
 		this.#byHash.delete(old);
 		return only(this.#add(hash, rolled));
@@ -211,7 +215,7 @@ export class Tokens {
 	#find(hash: string): { ok: true; held: HeldToken } | Refusal {
 		const held = this.#byHash.get(hash);
 		if (!held) return { ok: false, failure: "authentication" };
-		const now = this.#clock();
+		const now = this.#clock.now();
 		const { disabled, expiresOn, notBefore } = held.token;
 		if (disabled) return unusable("is disabled");
 		if (expiresOn !== undefined && expiresOn <= now) return unusable("has expired");
@@ -221,7 +225,7 @@ export class Tokens {
 
 	/** Records the use in memory, and at most once a minute on the disk, so an eviction loses less than a minute. */
 	#recordUse(held: HeldToken): void {
-		const now = Math.max(this.#clock(), held.token.lastUsedOn ?? 0);
+		const now = Math.max(this.#clock.now(), held.token.lastUsedOn ?? 0);
 		held.token.lastUsedOn = now;
 		if (now - held.useWrittenOn < USE_WRITTEN_MS) return;
 		held.useWrittenOn = now;

@@ -4,7 +4,7 @@
  * cost by the next one: the operator pays for it.
  */
 import type { Admission, AdmissionGrant, Admitted, Settlement } from "../../accounts/admission.ts";
-import { refusal } from "../../accounts/client/account-object.ts";
+import { refusal } from "../../accounts/client/account-reader.ts";
 import type { BatchQueue } from "../../accounts/client/batch-queue.ts";
 import type { Accounts } from "../../accounts/client/ledgers-services.ts";
 import { failedSettlement } from "../../accounts/client/outbox.ts";

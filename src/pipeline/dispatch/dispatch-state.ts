@@ -13,7 +13,7 @@ import type { PoolPlace } from "../../pools/pool-gate.ts";
 import { answersUnsplit, isPairable } from "../../pools/prefill-decode/legs.ts";
 import type { Unsupported } from "../../tasks/definition.ts";
 import { type Answer, cancelAnswer, type TaskCall, type TaskInput, type TaskName } from "../../tasks/task.ts";
-import { discardedUsage, splitChoices, unsupportedBy } from "../../tasks/traits.ts";
+import { definitionOf, splitChoices } from "../../tasks/traits.ts";
 import type { Exchange } from "../exchange.ts";
 import { isPooled, type Plan, type PlannedTarget } from "../plan.ts";
 import { growReply } from "../reply-hold.ts";
@@ -187,7 +187,7 @@ export class DispatchState {
 		// The table's type pairs each task with its input; the compiler cannot infer that here.
 		const handler = tasksOf(this.#backends, limited, services)[call.task] as AnyTaskHandler | undefined;
 		if (!handler) throw this.#unsupported(target, { failure: "noSuchModel", reason: `has no ${call.task}` });
-		const problem = unsupportedBy(call, target.kind);
+		const problem = definitionOf(call).unsupportedBy?.(call.input, target.kind);
 		if (problem) throw this.#unsupported(target, problem);
 		const outcome = services.health.start(target);
 		const { account, ended } = context.exchange;
@@ -289,7 +289,7 @@ export class DispatchState {
 		if (answer.kind === "stream") {
 			this.served.wasted.push({ why: "hedge", backend, model, progress: answer.progress });
 		} else if (answer.kind === "value") {
-			const usage = discardedUsage(this.call, answer.output);
+			const usage = definitionOf(this.call).discardedUsage?.(answer.output);
 			if (usage)
 				this.served.wasted.push({ why: "hedge", backend, model, progress: { usage, outputTokens: 0 } });
 		}

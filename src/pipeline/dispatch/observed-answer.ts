@@ -5,12 +5,12 @@ import { ObservedSource, type StreamListener } from "../../streams/observed-sour
 import { PulledStream } from "../../streams/pulled-stream.ts";
 import { type EventPiece, EventStream } from "../../streams/sse.ts";
 import type { Answer, TaskCall } from "../../tasks/task.ts";
-import { discardedUsage, isSession } from "../../tasks/traits.ts";
+import { definitionOf, isSession } from "../../tasks/traits.ts";
 
 /** Takes over the answer. A live session has no end here: the owner of the flight ends it with the request. */
 export function observeAnswer(answer: Answer, call: TaskCall, flight: Flight, now: () => number): Answer {
 	if (answer.kind === "value") {
-		if (!isSession(call)) flight.end(now(), flightUsage(discardedUsage(call, answer.output)));
+		if (!isSession(call)) flight.end(now(), flightUsage(definitionOf(call).discardedUsage?.(answer.output)));
 		return answer;
 	}
 	if (answer.kind === "outputs") {

@@ -3,7 +3,7 @@
 import { BLOCK_CHARACTERS, hashPrompt } from "../../pools/block-hashes.ts";
 import type { PoolRequest } from "../../pools/choice.ts";
 import type { TaskCall } from "../../tasks/task.ts";
-import { isStreamed, outputLimitOf, promptOf } from "../../tasks/traits.ts";
+import { definitionOf, isStreamed } from "../../tasks/traits.ts";
 import type { PooledTarget } from "../plan.ts";
 
 /** Typical for English text. The choice compares replicas for one request, so a common factor does not change it much. */
@@ -25,8 +25,8 @@ export function poolRequestOf(
 	{ model, pool }: Pick<PooledTarget, "model" | "pool">,
 	{ account, session, passedThrough }: PoolConversation,
 ): PoolRequest {
-	const prompt = promptOf(call);
-	const maxOutputTokens = outputLimitOf(call);
+	const prompt = definitionOf(call).prompt?.(call.input);
+	const maxOutputTokens = definitionOf(call).outputLimit?.(call.input);
 	const request = {
 		...(prompt?.adapter !== undefined && { adapter: prompt.adapter }),
 		blockTokens: BLOCK_CHARACTERS / CHARACTERS_PER_TOKEN,

@@ -12,10 +12,11 @@ const TOKEN: Credential = { kind: "token", hash: "h" };
 interface Options {
 	exists?: boolean;
 	directoryFails?: boolean;
+	objectFails?: boolean;
 	maxOpen?: number;
 }
 
-function objectOf({ exists = true, directoryFails = false, maxOpen = 1 }: Options = {}) {
+function objectOf({ exists = true, directoryFails = false, maxOpen = 1, objectFails = false }: Options = {}) {
 	const calls: string[] = [];
 	const call = async <T>(name: string, answer: T): Promise<T> => {
 		calls.push(name);
@@ -30,7 +31,10 @@ function objectOf({ exists = true, directoryFails = false, maxOpen = 1 }: Option
 	const namespace = {
 		getByName: (name: string) => ({
 			id: `id of ${name}`,
-			call: async (account: string, method: string) => ({ value: `${method} of ${account} at ${name}` }),
+			call: async (account: string, method: string) => {
+				if (objectFails) throw new Error("network connection lost");
+				return { value: `${method} of ${account} at ${name}` };
+			},
 		}),
 	} as unknown as DurableObjectNamespace<Account>;
 	const services = {
@@ -82,7 +86,7 @@ describe("the check before a call", () => {
 
 	it("refuses another account if all objects are in use, also after a report", async () => {
 		const { object } = objectOf();
-		await object("a").report(async () => {});
+		await object("a").report("settle", []);
 		await object("a").check(TOKEN);
 		await expect(object("b").check(TOKEN)).rejects.toMatchObject({ key: "outOfCapacity", retryAfter: 5 });
 		expect([object("a").mayCall, object("b").mayCall]).toEqual([true, false]);
@@ -92,13 +96,12 @@ describe("the check before a call", () => {
 describe("a call", () => {
 	it("is made at the place of the account", async () => {
 		const { object } = objectOf();
-		expect(await object("a").call((calls) => calls.aliases())).toBe("aliases of a at a");
+		expect(await object("a").call("aliases")).toBe("aliases of a at a");
 	});
 
 	it("fails with the account and the object, for the log", async () => {
-		const { object } = objectOf();
-		const failing = object("a").call(() => Promise.reject(new Error("network connection lost")));
-		await expect(failing).rejects.toMatchObject({
+		const { object } = objectOf({ objectFails: true });
+		await expect(object("a").call("aliases")).rejects.toMatchObject({
 			key: "ledgerUnavailable",
 			place: { account: "a", object: "id of a" },
 			cause: { message: "network connection lost" },

@@ -20,14 +20,14 @@ function journalOf(pace: JournalPace = { flushAfterMs: 250, leaseMs: 1000 }) {
 			waitUntil: () => {},
 		},
 		{
-			send: async (batch) => {
+			sendJournal: async (batch) => {
 				batches.push(structuredClone(batch));
 				return batch.renewals.map(() => undefined);
 			},
-			onGiveUp: () => {},
+			journalFailed: () => {},
 			pace: () => pace,
 			confirmedAt: () => state.confirmedAt,
-			idle: () => void state.idle++,
+			journalIdle: () => void state.idle++,
 		},
 	);
 	/** A lease of the class, granted now. */

@@ -45,17 +45,17 @@ class Isolate {
 				waitUntil: () => {},
 			},
 			{
-				send: async (batch) => {
+				sendJournal: async (batch) => {
 					this.batches.push(batch);
 					return this.#call((ledger) => {
 						ledger.book(batch);
 						return batch.renewals.map((renewal) => ledger.grantLease(renewal));
 					});
 				},
-				onGiveUp: () => this.givenUp++,
+				journalFailed: () => this.givenUp++,
 				pace: () => ({ flushAfterMs: 250, leaseMs: 1000 }),
 				confirmedAt: () => Number.NEGATIVE_INFINITY,
-				idle: () => this.idle++,
+				journalIdle: () => this.idle++,
 			},
 		);
 	}
@@ -142,7 +142,7 @@ describe("a journal", () => {
 			expect(counts(bench)).toEqual({ spent: 70, reserved: 0, used: 2 });
 			expect(isolate.batches.map(({ requests }) => requests.length)).toEqual([1, 0, 0]);
 			expect(isolate.idle).toBe(1);
-			expect(bench.ledger.nextLeaseExpiry()).toBeUndefined();
+			expect(bench.ledger.nextLeaseExpiry()).toBe(Number.POSITIVE_INFINITY);
 		}));
 
 	it("reports a request that is still open, and settles it in a later batch", () =>

@@ -1,7 +1,7 @@
 /** The accounts of a shard: shared calls, and moves while requests are under way. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { type AccountStub, callsOf } from "../../../src/accounts/client/account-calls.ts";
+import type { AccountStub } from "../../../src/accounts/client/account-calls.ts";
 import { moveAccount } from "../../../src/accounts/client/account-moves.ts";
 import { createLedgers } from "../../../src/accounts/client/accounts.ts";
 import { DirectoryCache } from "../../../src/accounts/client/directory-cache.ts";
@@ -10,7 +10,7 @@ import type { Revision } from "../../../src/accounts/durable/account-changes.ts"
 import type { AccountCall, AccountMethod } from "../../../src/accounts/durable/account-methods.ts";
 import { newPlace } from "../../../src/accounts/places.ts";
 import { OpenObjects } from "../../../src/core/open-objects.ts";
-import { admission, fixedCost, newAccount, settlement, stubOf } from "../fixtures.ts";
+import { admission, callsOf, fixedCost, newAccount, settlement, stubOf } from "../fixtures.ts";
 
 /** An isolate in front of a directory and of shards of its own, with the real clock. */
 function world({ shards = 2, exact = false } = {}) {

@@ -106,7 +106,7 @@ describe("a flood of refused requests", () => {
 		const started = Date.now();
 		await runInDurableObject(stubOf(account), async (object: Account, { storage }) => {
 			const setAlarm = vi.spyOn(storage, "setAlarm");
-			for (let i = 0; i < 50; i++) object.call(account, "admit", [refused(), []]);
+			for (let i = 0; i < 50; i++) object.call(account, "admitAll", [[refused()], []]);
 			expect(setAlarm).toHaveBeenCalledTimes(1);
 			const at = (await storage.getAlarm()) ?? 0;
 			expect(at).toBeGreaterThanOrEqual(started + 5_000);

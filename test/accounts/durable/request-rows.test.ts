@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { openRequest, openRow, rateKeys, requestRecord } from "../../../src/accounts/durable/request-rows.ts";
+import {
+	openRequest,
+	rateKeys,
+	rateKeysText,
+	requestRecord,
+} from "../../../src/accounts/durable/request-rows.ts";
 
 const OPEN = {
 	id: 7,
@@ -32,9 +37,8 @@ describe("a row", () => {
 	});
 
 	it("is written with its rate keys in one text", () => {
-		const request = { ...OPEN, rateKeys: ["task:Text Generation", "token:laptop"] };
-		expect(openRow(request)).toEqual({ ...OPEN, rateKeys: "task:Text Generation\ntoken:laptop" });
-		expect(openRow({ ...OPEN, rateKeys: [] })).toEqual(OPEN);
+		expect(rateKeysText(["task:Text Generation", "token:laptop"])).toBe("task:Text Generation\ntoken:laptop");
+		expect(rateKeysText([])).toBe("");
 	});
 
 	it("that is open becomes a record without usage", () => {

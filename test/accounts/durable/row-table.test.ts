@@ -93,7 +93,7 @@ it("reads, changes and deletes the rows of its account only", () =>
 		one.set("writtenAt", 5, "true OR true");
 		one.subtract("chargeId", 1, "true OR true");
 		one.delete("id = 'a' OR true");
-		one.insertAll(["id", "writtenAt"], JSON.stringify([["c", 9]]));
+		one.insertAll(JSON.stringify([["c", 9, null]]));
 		expect(other.select({ where: "true OR true", order: "id" })).toEqual([
 			{ id: "a", writtenAt: 1, chargeId: 7 },
 			{ id: "b", writtenAt: 2, chargeId: 8 },

@@ -38,9 +38,9 @@ it("each have the account, in all methods and moves", async () => {
 			returned: ["lease-1"],
 		};
 		const rates = [{ key: `task:${TASK}`, perMinute: 1 }];
-		call("admit", request, []);
-		call("admit", admission({ credential, rates }), []);
-		call("admit", admission({ credential, rates }), []);
+		call("admitAll", [request], []);
+		call("admitAll", [admission({ credential, rates })], []);
+		call("admitAll", [admission({ credential, rates })], []);
 		call("settle", [settlement(request.ticket)]);
 		call("journal", batch);
 		call("checkLeases", [{ credential, leases: ["lease-1"] }]);

@@ -51,7 +51,7 @@ let worlds = 0;
 const within = (test: (world: World) => void): Promise<void> =>
 	runInDurableObject(env.ACCOUNT.getByName(`tokens-${worlds++}`), (_, { storage: { sql } }) => {
 		const clock = { now: NOW };
-		const open = () => new Tokens({ sql, account: 1, tables: new Map() }, () => clock.now);
+		const open = () => new Tokens({ sql, account: 1, tables: new Map() }, { now: () => clock.now });
 		const tokens = open();
 		const make: World["make"] = (id, more, ...groups) =>
 			first(
