@@ -177,7 +177,7 @@ export function createPersistent(
 		(account: string): Part =>
 			callsOfPart(() => part(GATEWAYS.getByName(account)));
 	const [failureCounts, requestTimes] = [new FailureCounts(), new RequestTimes()];
-	const jobPace = new Pace(now);
+	const jobPace = new Pace(now, () => runningRequests.size);
 	const unbilledObservers = [
 		...unbilledObserversOf({ log: logFailure, analytics: bindings.ANALYTICS }),
 		requestTimes,

@@ -19,6 +19,8 @@ const GROUP_LINES = 32;
 const LOW_LINES = 16;
 /** Ends are stored after this time: a process that is killed loses those that are not. In the same time a cancelled batch is noticed. */
 const STORE_MS = 1_000;
+/** How often this is checked. */
+const TICK_MS = 250;
 /** Of the results of one call. */
 const MAX_CHARACTERS = 4_000_000;
 /** While other batches of the process use the pace, or the storage fails. */
@@ -63,8 +65,8 @@ export class Drain {
 	/** An exchange has failed. */
 	#failure: { error: unknown } | undefined;
 	#change = Promise.withResolvers<void>();
-	/** When a timer reports a change. Epoch milliseconds. */
-	#timerAt = Number.POSITIVE_INFINITY;
+	/** A timer will report a change. */
+	#isTimed = false;
 
 	constructor(context: Pick<LineContext, "record" | "signal">, calls: DrainCalls) {
 		this.#context = context;
@@ -79,12 +81,11 @@ export class Drain {
 		for (;;) {
 			const delay = this.#delay();
 			const mayStart = delay === undefined && !this.#isStopping;
-			let nextStart = Number.POSITIVE_INFINITY;
-			if (mayStart) nextStart = this.#start();
+			if (mayStart) this.#start();
 			if (!mayStart || (this.#running === 0 && this.#free <= 0)) this.#giveBack();
 			if (!this.#isExchanging && this.#mustExchange(mayStart)) void this.#exchange(mayStart);
 			if (this.#running > 0 || this.#isExchanging || this.#ready.length > 0) {
-				await this.#next(Math.min(nextStart, this.#calls.services.now() + STORE_MS));
+				await this.#next();
 				if (this.#failure) throw this.#failure.error;
 				continue;
 			}
@@ -135,14 +136,11 @@ export class Drain {
 		return since >= STORE_MS || since < 0;
 	}
 
-	/** Starts lines that were claimed. Returns when the next one may start, if that is known. Epoch milliseconds. */
-	#start(): number {
-		const { jobPace, now } = this.#calls.services;
+	/** Starts lines that were claimed. */
+	#start(): void {
 		// They are in memory.
-		if (charactersOf(this.#ended) >= MAX_CHARACTERS) return Number.POSITIVE_INFINITY;
+		if (charactersOf(this.#ended) >= MAX_CHARACTERS) return;
 		for (let free = this.#free; free > 0 && this.#ready.length > 0; free--) {
-			const gap = jobPace.gap();
-			if (gap > 0) return now() + gap;
 			const claimed = this.#ready.shift();
 			if (!claimed) break;
 			this.#running++;
@@ -154,7 +152,6 @@ export class Drain {
 				this.#change.resolve();
 			});
 		}
-		return Number.POSITIVE_INFINITY;
 	}
 
 	async #line(claimed: ClaimedLine): Promise<FinishedLine> {
@@ -229,13 +226,12 @@ export class Drain {
 		return this.#ended.splice(0, end < 0 ? this.#ended.length : end);
 	}
 
-	/** Resolves when a line or an exchange has ended, at the latest at this time. Epoch milliseconds. */
-	async #next(at: number): Promise<void> {
-		const { now, wait } = this.#calls.services;
-		if (at < this.#timerAt) {
-			this.#timerAt = at;
-			void wait(Math.max(0, at - now())).then(() => {
-				if (this.#timerAt === at) this.#timerAt = Number.POSITIVE_INFINITY;
+	/** Resolves when a line or an exchange has ended, at the latest after `TICK_MS`. */
+	async #next(): Promise<void> {
+		if (!this.#isTimed) {
+			this.#isTimed = true;
+			void this.#calls.services.wait(TICK_MS).then(() => {
+				this.#isTimed = false;
 				this.#change.resolve();
 			});
 		}

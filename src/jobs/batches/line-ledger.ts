@@ -5,13 +5,13 @@
  */
 import type { Admission, AdmissionGrant, Admitted, Settlement } from "../../accounts/admission.ts";
 import { refusal } from "../../accounts/client/account-reader.ts";
-import type { BatchQueue } from "../../accounts/client/batch-queue.ts";
 import type { Accounts } from "../../accounts/client/ledgers-services.ts";
 import { failedSettlement } from "../../accounts/client/outbox.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { objectUnavailable } from "../../core/object-failure.ts";
 import { withMembers } from "../../core/with-members.ts";
 import type { PipelineServices } from "../../pipeline/services.ts";
+import type { LineAdmissions } from "./line-admissions.ts";
 
 /** Longer than a batch lives: a run is settled at the latest when its batch runs again. */
 const HOLD_MS = 8 * 24 * 60 * 60_000;
@@ -21,8 +21,10 @@ const RATE_SHARE = 0.75;
 const BILL_MS = 5_000;
 
 interface LedgerServices extends Pick<PipelineServices, "ledgers" | "wait"> {
-	/** Admissions of all lines of a run of a batch, so that some share a call. */
-	admissions: BatchQueue<Admission, Admitted>;
+	/** Of all lines of a run of a batch. */
+	admissions: Pick<LineAdmissions, "add">;
+	/** Resolves when the admitted line may call its backend. */
+	takePlace(): Promise<void>;
 	/** A line has a further ticket. Resolves before the account is called. */
 	addTicket(ticket: string): Promise<void>;
 	/** What the account pays of a bill. */
@@ -40,6 +42,7 @@ export class LineLedger {
 	readonly #services: LedgerServices;
 	/** Without a bill. */
 	readonly #open = new Map<string, Admission>();
+	#hasPlace = false;
 	#changed = Promise.withResolvers<void>();
 
 	constructor(ticket: string, services: LedgerServices) {
@@ -62,6 +65,8 @@ export class LineLedger {
 
 	/** Resolves when all bills have arrived. Those that are missing are settled as failed. */
 	async close(): Promise<void> {
+		// A timer costs more than the remainder of this method.
+		if (this.#open.size === 0) return;
 		const late = this.#services.wait(BILL_MS).then(() => true);
 		while (this.#open.size > 0) {
 			if (await Promise.race([late, this.#changed.promise.then(() => false)])) break;
@@ -71,7 +76,7 @@ export class LineLedger {
 	}
 
 	async #admit(account: string, admission: Admission): Promise<AdmissionGrant> {
-		const { admissions, addTicket, ledgers } = this.#services;
+		const { admissions, addTicket, ledgers, takePlace } = this.#services;
 		const { credential, ticket } = admission;
 		if (ticket !== this.#ticket) await addTicket(ticket);
 		const rates = admission.rates.map(({ key, perMinute }) => ({
@@ -93,6 +98,10 @@ export class LineLedger {
 			throw this.refused;
 		}
 		this.#open.set(ticket, admission);
+		if (!this.#hasPlace) {
+			this.#hasPlace = true;
+			await takePlace();
+		}
 		const { limited, outputTokens } = admitted;
 		return { ...(limited && { limited }), ...(outputTokens !== undefined && { outputTokens }) };
 	}

@@ -1,8 +1,11 @@
 /**
  * How many lines run at the same time in this process, by backend. Lines take what live requests leave: their number grows by one for each
  * round of answers, and is halved when the backend refuses work or when the first tokens of live requests come later than before.
- * Before the first answer of a model its backend is not known: then the model has a pace of its own. Beside live requests lines start one
- * after another: a process has one thread, and many lines that start, and end, at once would delay those requests.
+ * Before the first answer of a model its backend is not known: then the model has a pace of its own. Beside live requests lines call their
+ * backends one after another, with a gap: a process has one thread, and many lines at once would delay those requests.
+ *
+ * A line that has started is admitted by its account first, then it takes a place. Lines that are fast start before they find a place, so
+ * that no place is empty while the account admits the next ones.
  */
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
@@ -16,17 +19,34 @@ const LATE = 1.5;
 /** A difference below it is no sign of load. */
 const LATE_MS = 50;
 const AVERAGE_OF = 20;
-/** Of two starts, beside live requests. */
-const GAP_MS = 4;
-/** After the end of a live request others are expected for so long. */
-const LIVE_MS = 2_000;
+/** Between two lines that take a place, beside live requests. */
+const GAP_MS = 20;
+/** After a live request others are expected for so many times their average distance. */
+const LIVE_DISTANCES = 10;
+const MIN_LIVE_MS = 100;
+const MAX_LIVE_MS = 1_000;
+/** Lines start so long before they find a place. */
+const AHEAD_MS = 100;
+const MAX_AHEAD = 32;
+/** Admissions wait so long for others that share their call. */
+const GATHER_MS = 10;
+const LIVE_GATHER_MS = 200;
+/** A line that waits for a place tries again: the one that ends may be that of a run that was lost. */
+const PLACE_MS = 1_000;
 /** Only after so many requests is the time known. */
 const MIN_SAMPLES = 5;
 const MAX_KEYS = 1_000;
 
 interface Lane {
 	limit: number;
+	/** Lines that have started. */
 	running: number;
+	/** Lines at the backend. */
+	placed: number;
+	/** Lines without a place, the oldest first. */
+	waiting: (() => void)[];
+	/** Average time of a line at the backend. 0: not known. */
+	placeMs: number;
 	answered: number;
 	/** No line starts before. Epoch milliseconds. */
 	pausedUntil: number;
@@ -40,30 +60,43 @@ interface LiveTimes {
 	beside: { average: number; count: number };
 }
 
+export interface LinePlace {
+	/** Resolves when the line may call its backend. */
+	take(wait: (milliseconds: number) => Promise<void>): Promise<void>;
+	/** The line has ended. `backend`: empty if none has answered. */
+	end(end: { backend: string; isBusy: boolean }): void;
+}
+
 export class Pace {
 	readonly #now: () => number;
+	readonly #runningRequests: () => number;
 	readonly #lanes = new BoundedMap<string, Lane>(MAX_KEYS);
 	/** The backend that has answered a model the last time. */
 	readonly #backends = new BoundedMap<string, string>(MAX_KEYS);
 	readonly #live = new BoundedMap<string, LiveTimes>(MAX_KEYS);
 	/** Tickets of lines, whose times are not those of live requests. */
 	readonly #lines = new Set<string>();
-	/** The end of the latest live request. Epoch milliseconds, as the next one. */
+	/** When a live request was under way the last time. Epoch milliseconds, as the next one. */
 	#liveAt = Number.NEGATIVE_INFINITY;
-	/** No line starts before, in the process. */
-	#nextStart = 0;
+	#liveEndedAt = Number.NEGATIVE_INFINITY;
+	/** Average distance of the ends of live requests. Milliseconds. */
+	#liveDistance = MAX_LIVE_MS;
+	/** When the next line of the process may take a place, because of live requests. */
+	#nextAt = 0;
 
-	/** `now`: epoch milliseconds. */
-	constructor(now: () => number) {
+	/** `now`: epoch milliseconds. `runningRequests`: of the process, with lines. */
+	constructor(now: () => number, runningRequests = (): number => 0) {
 		this.#now = now;
+		this.#runningRequests = runningRequests;
 	}
 
 	/** Lines of the model that may start now. */
 	free(model: string, settings: JobSettings): number {
 		const key = this.#keyOf(model);
 		const lane = this.#lane(key);
-		const limit = Math.min(lane.limit, jobsOf(settings, key).concurrency);
-		return this.#pauseOf(lane) > 0 ? 0 : Math.max(0, limit - lane.running);
+		if (this.#pauseOf(lane) > 0) return 0;
+		const limit = this.#limitOf(lane, key, settings);
+		return Math.max(0, limit + this.#aheadOf(lane, limit) - lane.running);
 	}
 
 	/** Milliseconds of the pause after a refusal. */
@@ -71,38 +104,84 @@ export class Pace {
 		return this.#pauseOf(this.#lane(this.#keyOf(model)));
 	}
 
-	/** Milliseconds before a line may start. 0: it starts now, and the next one after a pause if there are live requests. */
-	gap(): number {
-		const now = this.#now();
-		const since = now - this.#liveAt;
-		if (since < 0 || since > LIVE_MS) return 0;
-		const left = this.#nextStart - now;
-		// The clock may be set back.
-		if (left > 0 && left <= GAP_MS) return left;
-		this.#nextStart = now + GAP_MS;
-		return 0;
+	/** How long an admission waits for others. */
+	get gatherMs(): number {
+		return this.isLive ? LIVE_GATHER_MS : GATHER_MS;
 	}
 
-	/** A line starts. Returns what its end calls. `backend`: empty if none has answered. */
-	start(
-		model: string,
-		ticket: string,
-		settings: JobSettings,
-	): (end: { backend: string; isBusy: boolean }) => void {
+	/** A live request is under way, or others are expected. */
+	get isLive(): boolean {
+		const now = this.#now();
+		// Some lines do not count any more, or not yet.
+		if (this.#runningRequests() > this.#lines.size) this.#liveAt = now;
+		const since = now - this.#liveAt;
+		const expected = Math.min(MAX_LIVE_MS, Math.max(MIN_LIVE_MS, this.#liveDistance * LIVE_DISTANCES));
+		// The clock may be set back.
+		return since >= 0 && since <= expected;
+	}
+
+	/** A line starts. */
+	start(model: string, ticket: string, settings: JobSettings): LinePlace {
 		const key = this.#keyOf(model);
 		const lane = this.#lane(key);
 		lane.running++;
 		this.#lines.add(ticket);
-		return ({ backend, isBusy }) => {
-			lane.running--;
-			this.#lines.delete(ticket);
-			if (backend !== "") this.#backends.set(model, backend);
-			if (isBusy) this.#slowDown(lane);
-			else if (++lane.answered >= lane.limit) {
-				lane.answered = 0;
-				lane.limit = Math.min(lane.limit + 1, jobsOf(settings, key).concurrency);
-			}
+		let placedAt: number | undefined;
+		return {
+			take: async (wait) => {
+				const delay = this.#delay();
+				if (delay > 0) await wait(delay);
+				for (;;) {
+					const pause = this.#pauseOf(lane);
+					if (pause > 0) await wait(pause);
+					else if (lane.placed < this.#limitOf(lane, key, settings)) break;
+					else await turnOf(lane, wait(PLACE_MS));
+				}
+				lane.placed++;
+				placedAt = this.#now();
+			},
+			end: ({ backend, isBusy }) => {
+				lane.running--;
+				this.#lines.delete(ticket);
+				if (placedAt !== undefined) this.#leave(lane, this.#now() - placedAt);
+				if (backend !== "") this.#backends.set(model, backend);
+				if (isBusy) this.#slowDown(lane);
+				else if (++lane.answered >= lane.limit) {
+					lane.answered = 0;
+					lane.limit = Math.min(lane.limit + 1, jobsOf(settings, key).concurrency);
+				}
+			},
 		};
+	}
+
+	/** A line gives its place to the next one. */
+	#leave(lane: Lane, milliseconds: number): void {
+		lane.placed--;
+		lane.waiting.shift()?.();
+		// The clock may be set back.
+		const known = Math.max(1, milliseconds);
+		lane.placeMs += (known - lane.placeMs) / (lane.placeMs === 0 ? 1 : AVERAGE_OF);
+	}
+
+	/** Milliseconds before a line may take a place, because of live requests. The next line waits longer. */
+	#delay(): number {
+		if (!this.isLive) return 0;
+		const now = this.#now();
+		// The clock may be set back.
+		const at = this.#nextAt - now > MAX_LIVE_MS ? now : Math.max(now, this.#nextAt);
+		this.#nextAt = at + GAP_MS;
+		return at - now;
+	}
+
+	#limitOf(lane: Lane, key: string, settings: JobSettings): number {
+		return Math.min(lane.limit, jobsOf(settings, key).concurrency);
+	}
+
+	/** Lines that start before they find a place. */
+	#aheadOf({ placeMs }: Lane, limit: number): number {
+		if (placeMs === 0) return 0;
+		const perMs = this.isLive ? Math.min(limit / placeMs, 1 / GAP_MS) : limit / placeMs;
+		return Math.min(MAX_AHEAD, Math.floor(perMs * AHEAD_MS));
 	}
 
 	/** Watches live requests. */
@@ -110,11 +189,18 @@ export class Pace {
 		return {
 			settled: ({ id }, { settlement: { backend, firstTokenMs, outcome } }) => {
 				if (this.#lines.has(id)) return;
-				this.#liveAt = this.#now();
+				this.#addLive();
 				if (firstTokenMs === undefined || outcome !== "ok") return;
 				this.#add(backend, firstTokenMs);
 			},
 		};
+	}
+
+	#addLive(): void {
+		const now = this.#now();
+		const distance = Math.min(MAX_LIVE_MS, Math.max(0, now - this.#liveEndedAt));
+		this.#liveDistance += (distance - this.#liveDistance) / AVERAGE_OF;
+		this.#liveEndedAt = this.#liveAt = now;
 	}
 
 	#add(backend: string, milliseconds: number): void {
@@ -156,9 +242,21 @@ export class Pace {
 	#lane(key: string): Lane {
 		let lane = this.#lanes.get(key);
 		if (!lane) {
-			lane = { limit: FIRST_LINES, running: 0, answered: 0, pausedUntil: 0 };
+			lane = {
+				...{ limit: FIRST_LINES, running: 0, placed: 0, waiting: [], placeMs: 0 },
+				...{ answered: 0, pausedUntil: 0 },
+			};
 			this.#lanes.set(key, lane);
 		}
 		return lane;
 	}
+}
+
+/** Resolves when another line leaves its place, or with `late`. */
+async function turnOf({ waiting }: Lane, late: Promise<void>): Promise<void> {
+	const turn = Promise.withResolvers<void>();
+	waiting.push(turn.resolve);
+	await Promise.race([turn.promise, late]);
+	const index = waiting.indexOf(turn.resolve);
+	if (index >= 0) waiting.splice(index, 1);
 }

@@ -6,8 +6,7 @@
  * the old ones are settled without a cost: so each line is answered once and billed once, and the operator pays for the repeated calls.
  */
 
-import type { Admission, Admitted, Settlement } from "../../accounts/admission.ts";
-import { BatchQueue } from "../../accounts/client/batch-queue.ts";
+import type { Settlement } from "../../accounts/admission.ts";
 import { diskSpace } from "../../core/disk-space.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
@@ -18,6 +17,7 @@ import type { JobsServices } from "../services.ts";
 import { batchOf } from "./batch-item.ts";
 import { Drain } from "./drain.ts";
 import { announceEnd } from "./events.ts";
+import { LineAdmissions } from "./line-admissions.ts";
 import { LineReader } from "./line-reader.ts";
 import type { BatchRecord, BatchWait, ExchangedLines, LineEnd, StartedBatch } from "./records.ts";
 import { type LineContext, type RunLine, runLine } from "./run-line.ts";
@@ -70,6 +70,8 @@ class BatchRun {
 	#record: BatchRecord;
 	/** Tickets whose bills the account has. The next exchange forgets them, so that they need no commit of their own. */
 	readonly #delivered: string[] = [];
+	/** Of the bills of the latest exchange. Lines go on meanwhile. */
+	#delivery: Promise<void> | undefined;
 
 	constructor(work: WorkRun, context: RunContext) {
 		this.#work = work;
@@ -120,10 +122,10 @@ class BatchRun {
 			if (!REFUSALS.has(toAiError(thrown).status)) throw thrown;
 			return started.request.caller;
 		});
-		const { now, wait, waitUntil } = services;
+		const { jobPace, wait } = services;
 		const context: LineContext = {
 			...{ record: this.#record, caller, headers: started.request.headers, signal: this.#work.signal },
-			admissions: new BatchQueue<Admission, Admitted>({ now, wait, waitUntil }),
+			admissions: new LineAdmissions({ wait, gatherMs: () => jobPace.gatherMs }),
 			addTicket: (line, tickets) => this.#addTicket(line, tickets),
 		};
 		await new Drain(context, {
@@ -135,7 +137,9 @@ class BatchRun {
 				this.#record.inputKey,
 				services.limits,
 			),
-		}).run();
+		})
+			.run()
+			.finally(() => this.#delivery);
 	}
 
 	async #exchange(
@@ -145,6 +149,7 @@ class BatchRun {
 	): Promise<ExchangedLines> {
 		const { key, services } = this.#context;
 		const { account } = this.#work;
+		await this.#delivery;
 		const delivered = [...this.#delivered];
 		const room = { isDiskFull: diskSpace.isLow, maxBytes: services.storage.blobs(account).maxBytes };
 		const exchanged = kept(
@@ -153,7 +158,9 @@ class BatchRun {
 			),
 		);
 		this.#delivered.splice(0, delivered.length);
-		await this.#deliver(ended.flatMap(({ settlements }) => settlements));
+		this.#delivery = this.#deliver(ended.flatMap(({ settlements }) => settlements));
+		// The next exchange throws it, or the end of the run.
+		this.#delivery.catch(() => {});
 		this.#work.progress({ line: ended.at(-1)?.line ?? 0 });
 		return exchanged;
 	}

@@ -1,14 +1,14 @@
 /** The run of one line: reads it, calls the model, and decides whether its answer is final. */
-import type { Admission, Admitted } from "../../accounts/admission.ts";
-import type { BatchQueue } from "../../accounts/client/batch-queue.ts";
 import type { AiError } from "../../core/errors.ts";
 import type { FailureKey } from "../../core/failures.ts";
 import { isRecord, parseRecord } from "../../core/json.ts";
 import { boundedText } from "../../outbound/bounded-text.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { PipelineServices } from "../../pipeline/services.ts";
+import { completeBodyOf } from "../../streams/complete-body.ts";
 import { ledgerObserver } from "../../telemetry/exchange-observer.ts";
 import type { JobsServices } from "../services.ts";
+import type { LineAdmissions } from "./line-admissions.ts";
 import { LineLedger } from "./line-ledger.ts";
 import type { LineBody } from "./line-reader.ts";
 import type { BatchRecord, BatchUsage, BatchWait, ClaimedLine, LineEnd } from "./records.ts";
@@ -80,7 +80,7 @@ export interface LineContext {
 	record: BatchRecord;
 	caller: Caller;
 	headers: readonly (readonly [string, string])[];
-	admissions: BatchQueue<Admission, Admitted>;
+	admissions: Pick<LineAdmissions, "add">;
 	signal: AbortSignal;
 	addTicket(line: number, tickets: { first: string; ticket: string }): Promise<void>;
 }
@@ -100,10 +100,12 @@ export async function runLine(
 	const { services } = run;
 	const { record, signal } = context;
 	const { line, ticket } = claimed;
+	const place = services.jobPace.start(record.model ?? "", ticket, services.jobSettings);
 	const ledger = new LineLedger(ticket, {
 		ledgers: services.ledgers,
 		wait: services.wait,
 		admissions: context.admissions,
+		takePlace: () => place.take(services.wait),
 		addTicket: (added) => context.addTicket(line, { first: ticket, ticket: added }),
 		discounted: (settlement, { task }) => ({
 			...settlement,
@@ -114,7 +116,6 @@ export async function runLine(
 		}),
 	});
 	const { ledgers } = ledger;
-	const finish = services.jobPace.start(record.model ?? "", ticket, services.jobSettings);
 	const { response, failure, isFinal } = await run.line(
 		{
 			...{ id: ticket, caller: context.caller, endpoint: record.endpoint, fields: body, signal },
@@ -122,11 +123,11 @@ export async function runLine(
 		},
 		{ ledgers, observers: [ledgerObserver(ledgers), ...services.unbilledObservers] },
 	);
-	const text = await boundedText(response.body, MAX_ANSWER_BYTES).catch(() => undefined);
+	const text = await textOf(response);
 	await ledger.close();
 	const backend = ledger.settlements.find((settlement) => settlement.backend !== "")?.backend ?? "";
 	const reason = failure ?? (isFinal ? undefined : ledger.refused);
-	finish({ backend, isBusy: reason !== undefined && BUSY.has(reason.key) });
+	place.end({ backend, isBusy: reason !== undefined && BUSY.has(reason.key) });
 	const { settlements } = ledger;
 	// The account pays for the run that answers the line, and the operator for those before.
 	const again = (startAt: number, counts: boolean): LineEnd => ({
@@ -156,6 +157,13 @@ export async function runLine(
 	return {
 		end: { line, ticket, settlements, outcome: { kind: isGood ? "succeeded" : "failed", ...result, usage } },
 	};
+}
+
+/** `undefined`: it broke off, or is too large. */
+async function textOf(response: Response): Promise<string | undefined> {
+	const complete = completeBodyOf(response);
+	if (!complete) return boundedText(response.body, MAX_ANSWER_BYTES).catch(() => undefined);
+	return complete.size() > MAX_ANSWER_BYTES ? undefined : complete.text();
 }
 
 function waitOf(reason: AiError, now: number): BatchWait | undefined {

@@ -96,6 +96,8 @@ export class BatchRuns extends RpcTarget {
 		if (!found) return undefined;
 		bills.delete(delivered);
 		const { waiting: before, ...record } = ended.reduce((batch, end) => this.#ended(batch, end), found);
+		const finished = record.succeeded + record.failed - found.succeeded - found.failed;
+		if (finished > 0) bills.count({ finished });
 		const now = Date.now();
 		const isStopping = record.status !== "in_progress" || now >= record.expiresAt;
 		const full = claim > 0 ? this.#full(room, now) : undefined;
@@ -131,7 +133,6 @@ export class BatchRuns extends RpcTarget {
 			return record;
 		}
 		lines.end(record.id, line, outcome);
-		bills.count({ finished: 1 });
 		const usage = addUsage(record.usage, outcome.usage);
 		return outcome.kind === "succeeded"
 			? { ...record, usage, succeeded: record.succeeded + 1 }

@@ -52,7 +52,7 @@ function drained({
 		},
 		{
 			services: {
-				jobPace: { free: () => concurrency - seen.running, gap: () => 0, pause: () => 0 } as never,
+				jobPace: { free: () => concurrency - seen.running, pause: () => 0 } as never,
 				jobSettings: {} as never,
 				now,
 				wait: sleep,

@@ -3,12 +3,14 @@ import { describe, expect, it } from "vitest";
 import { Pace } from "../../../src/jobs/batches/pace.ts";
 
 const SETTINGS = { backends: new Map(), others: { discount: 0.5, concurrency: 8 }, webhooks: new Map() };
+const WIDE = { discount: 0.5, concurrency: 64 };
 const MODEL = "gpt-5.6-sol";
 
-function started() {
+function started(runningRequests?: () => number) {
 	let now = 0;
-	const pace = new Pace(() => now);
-	const run = (isBusy: boolean): void => pace.start(MODEL, "line", SETTINGS)({ backend: "engine", isBusy });
+	const pace = new Pace(() => now, runningRequests);
+	const run = (isBusy: boolean): void =>
+		pace.start(MODEL, "line", SETTINGS).end({ backend: "engine", isBusy });
 	const free = (): number => pace.free(MODEL, SETTINGS);
 	const live = (firstTokenMs: number): void => {
 		const settlement = { backend: "engine", firstTokenMs, outcome: "ok" };
@@ -42,20 +44,109 @@ describe("the pace of lines", () => {
 		expect(free()).toBe(2);
 	});
 
-	it("starts lines one after another for two seconds after a live request", () => {
+	it("lets lines take places one after another for a second after a live request", async () => {
 		const { pace, live, pass } = started();
-		expect([pace.gap(), pace.gap()]).toEqual([0, 0]);
+		const delays = async (count: number): Promise<number[]> => {
+			const waited: number[] = [];
+			for (let line = 0; line < count; line++)
+				await pace.start(MODEL, `line-${line}`, { ...SETTINGS, others: WIDE }).take(async (ms) => {
+					waited.push(ms);
+				});
+			return waited;
+		};
+		for (let round = 0; round < 40; round++)
+			pace.start(MODEL, "l", SETTINGS).end({ backend: "", isBusy: false });
+		expect(await delays(1)).toEqual([]);
 		live(10);
-		expect([pace.gap(), pace.gap()]).toEqual([0, 4]);
-		pass(3);
-		expect(pace.gap()).toBe(1);
-		pass(1);
-		expect([pace.gap(), pace.gap()]).toEqual([0, 4]);
-		pass(2_001);
-		expect([pace.gap(), pace.gap()]).toEqual([0, 0]);
+		expect(await delays(3)).toEqual([20, 40]);
+		pass(50);
+		expect(await delays(1)).toEqual([10]);
+		pass(1_001);
+		expect(await delays(1)).toEqual([]);
 		live(10);
 		pass(-3_600_000);
-		expect([pace.gap(), pace.gap()]).toEqual([0, 0]);
+		expect(await delays(1)).toEqual([]);
+		live(10);
+		expect(await delays(1)).toEqual([]);
+	});
+
+	it("expects live requests for ten times their distance, at least for 100 ms, and while one is under way", () => {
+		let running = 0;
+		const { pace, live, pass } = started(() => running);
+		for (let request = 0; request < 200; request++) {
+			pass(50);
+			live(10);
+		}
+		pass(480);
+		expect(pace.isLive).toBe(true);
+		pass(40);
+		expect(pace.isLive).toBe(false);
+		for (let request = 0; request < 200; request++) {
+			pass(1);
+			live(10);
+		}
+		pass(100);
+		expect(pace.isLive).toBe(true);
+		pass(1);
+		expect(pace.isLive).toBe(false);
+		const line = pace.start(MODEL, "line", SETTINGS);
+		running = 1;
+		expect(pace.isLive).toBe(false);
+		running = 2;
+		expect(pace.isLive).toBe(true);
+		running = 1;
+		pass(101);
+		expect(pace.isLive).toBe(false);
+		line.end({ backend: "engine", isBusy: false });
+		expect(pace.isLive).toBe(true);
+	});
+
+	it("starts fast lines before there is a place, and gives it to the one that waits the longest", async () => {
+		const { pace, free, pass } = started();
+		const end = { backend: "", isBusy: false };
+		const never = () => new Promise<void>(() => {});
+		const order: number[] = [];
+		const lines = Array.from({ length: 4 }, () => pace.start(MODEL, "a", SETTINGS));
+		for (const line of lines) await line.take(never);
+		expect(free()).toBe(0);
+		const further = Array.from({ length: 3 }, (_, index) => {
+			const line = pace.start(MODEL, `b${index}`, SETTINGS);
+			void line.take(never).then(() => order.push(index));
+			return line;
+		});
+		await scheduler.wait(0);
+		expect(order).toEqual([]);
+		pass(25);
+		lines[0]?.end(end);
+		await scheduler.wait(0);
+		expect(order).toEqual([0]);
+		// 4 places, 25 ms a line: 16 lines in 100 ms; 6 lines are there.
+		expect(free()).toBe(4 + 16 - 6);
+		lines[1]?.end(end);
+		further[0]?.end(end);
+		await scheduler.wait(0);
+		expect(order).toEqual([0, 1, 2]);
+	});
+
+	it("starts no slow line before there is a place", async () => {
+		const { pace, free, pass } = started();
+		const line = pace.start(MODEL, "a", SETTINGS);
+		await line.take(async () => {});
+		pass(5_000);
+		line.end({ backend: "", isBusy: false });
+		expect(free()).toBe(4);
+	});
+
+	it("lets a line try again if the one with the place never ends", async () => {
+		const { pace } = started();
+		for (let line = 0; line < 4; line++) await pace.start(MODEL, "a", SETTINGS).take(async () => {});
+		const waited: number[] = [];
+		void pace.start(MODEL, "b", SETTINGS).take(async (ms) => {
+			waited.push(ms);
+			if (waited.length === 3) await new Promise(() => {});
+		});
+		await scheduler.wait(0);
+		expect(waited).toEqual([1_000, 1_000, 1_000]);
 	});
 
 	it("pauses no longer than that if the clock is set back", () => {
@@ -71,12 +162,12 @@ describe("the pace of lines", () => {
 		const { pace, run, free, live, pass } = started();
 		run(false);
 		for (let request = 0; request < 5; request++) live(100);
-		const end = pace.start(MODEL, "line", SETTINGS);
+		const line = pace.start(MODEL, "line", SETTINGS);
 		for (let request = 0; request < 5; request++) live(140);
 		expect(free()).toBe(3);
 		for (let request = 0; request < 20; request++) live(400);
 		expect(free()).toBe(0);
-		end({ backend: "engine", isBusy: false });
+		line.end({ backend: "engine", isBusy: false });
 		pass(60_000);
 		expect(free()).toBeGreaterThan(0);
 		expect(free()).toBeLessThan(4);

@@ -18,7 +18,7 @@ async function run(answer: () => Response, signal: AbortSignal) {
 	const services = {
 		ledgers: { of: () => ({}) },
 		wait: () => new Promise(() => {}),
-		jobPace: { start: () => () => {} },
+		jobPace: { start: () => ({ take: async () => {}, end: () => {} }) },
 		jobSettings: { discounts: new Map(), discount: 1 },
 		now: () => 1_000,
 		unbilledObservers: [],
