@@ -15,6 +15,9 @@ const POSTGRES_PORT = 5432;
 const DEFAULT_SCHEMA = "ganglion";
 const DEFAULT_CONNECTIONS = 10;
 const MAX_CONNECTIONS = 1_000;
+const DEFAULT_EF_SEARCH = 100;
+/** https://github.com/pgvector/pgvector#query-options */
+const MAX_EF_SEARCH = 1_000;
 const DEFAULT_PREFIX = "ganglion_";
 const HOSTED_API = "https://api.cloudflare.com/client/v4";
 const TLS_MODES: Readonly<Record<string, boolean>> = { disable: false, require: true, "verify-full": true };
@@ -75,10 +78,14 @@ const pgvector = (env: Env) =>
 				DEFAULT_SCHEMA,
 			),
 			max_connections: positiveCount.max(MAX_CONNECTIONS).default(DEFAULT_CONNECTIONS),
+			ef_search: positiveCount.max(MAX_EF_SEARCH).default(DEFAULT_EF_SEARCH),
 		})
 		.transform(
-			({ hyperdrive: bound, key = "", kind, max_connections, schema, url }, context): PgvectorSetting => {
-				const common = { kind, schema, maxConnections: max_connections };
+			(
+				{ ef_search, hyperdrive: bound, key = "", max_connections, url, ...fields },
+				context,
+			): PgvectorSetting => {
+				const common = { ...fields, maxConnections: max_connections, efSearch: ef_search };
 				if (url && !bound) return { ...common, server: { ...url, password: key } };
 				if (bound && !url && key === "") return { ...common, server: { hyperdrive: bound } };
 				context.addIssue("expected either url with key, or hyperdrive");

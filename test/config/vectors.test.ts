@@ -20,7 +20,7 @@ it("reads stores, and which indexes are in them", () => {
 	]);
 	expect(placement.defaultStore).toBe("pg");
 	expect(placement.stores.get("pg")).toEqual({
-		...{ kind: "pgvector", schema: "ganglion", maxConnections: 10 },
+		...{ kind: "pgvector", schema: "ganglion", maxConnections: 10, efSearch: 100 },
 		server: {
 			...{ hostname: "db.example.com", port: 5432, database: "app", user: "user" },
 			...{ password: "a-secret-password", hasTls: false },

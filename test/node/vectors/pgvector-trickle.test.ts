@@ -60,7 +60,7 @@ it.each(Object.entries(TRICKLES))(
 	async (_, answer) => {
 		const { closed, port } = await serve(answer);
 		const connections = new Connections({
-			...{ kind: "pgvector", schema: "public", maxConnections: 1 },
+			...{ kind: "pgvector", schema: "public", maxConnections: 1, efSearch: 100 },
 			server: { hostname: "127.0.0.1", port, hasTls: false, user: "u", password: "p", database: "d" },
 		} as ConstructorParameters<typeof Connections>[0]);
 		const services = {

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { VectorQuery, VectorShape } from "../../../src/retrieval/vectors/records.ts";
 import type { StoreServices } from "../../../src/retrieval/vectors/stores/external-store.ts";
 import { pgvector } from "../../../src/retrieval/vectors/stores/pgvector/index.ts";
-import { EXACT_VECTORS } from "../../../src/retrieval/vectors/stores/pgvector/search.ts";
+import { tablesOf } from "../../../src/retrieval/vectors/stores/pgvector/schema.ts";
+import { EXACT_VECTORS, search } from "../../../src/retrieval/vectors/stores/pgvector/search.ts";
 import type { PgvectorSetting } from "../../../src/retrieval/vectors/stores/store-settings.ts";
 import type { VectorStore } from "../../../src/retrieval/vectors/vector-store.ts";
 import { type StartedGateway, startGateway } from "../../clients/gateway.ts";
@@ -28,7 +29,7 @@ const open = (shape: VectorShape): VectorStore => {
 	const index = { ...shape, name: "docs", store: "pg", createdAt: 0, modifiedAt: 0, delayMs: 0 };
 	const address = { hostname: "127.0.0.1", port: server.port, hasTls: false };
 	const setting: PgvectorSetting = {
-		...{ kind: "pgvector", schema: "ganglion", maxConnections: 5 },
+		...{ kind: "pgvector", schema: "ganglion", maxConnections: 5, efSearch: 100 },
 		server: { ...address, user: "postgres", password: "", database: "postgres" },
 	};
 	return pgvector(setting, services)({ index: { ...index, object: `local/${randomUUID()}` }, name: "pg" });
@@ -81,6 +82,25 @@ describe("the kind pgvector", () => {
 		expect(await ids({ namespace: "last" })).toEqual([`v${total - 10}`, `v${total - 9}`, `v${total - 8}`]);
 		await store.drop();
 		await expect(store.info()).rejects.toMatchObject({ code: 3000 });
+	});
+
+	it.each([
+		["100 by default", 100, 10, {}, 100],
+		["twice the results of a long answer", 100, 100, {}, 200],
+		["what the operator sets", 400, 10, {}, 400],
+		["twice as many with a namespace", 100, 10, { namespace: "a" }, 200],
+		["at most 1,000", 800, 10, { namespace: "a" }, 1_000],
+	])("has candidates of a search: %s", async (_, efSearch, topK, options, expected) => {
+		const texts: string[] = [];
+		const run = async (text: string) => {
+			texts.push(text);
+			return [{ found: 100_000 }] as never[];
+		};
+		const tables = tablesOf("ganglion", "x");
+		const index = { tables, metric: "cosine", vectors: 100_000, properties: [], efSearch } as const;
+		const query = { ...queryOf([1], { topK, ...options }), vector: new Float32Array([1]) };
+		await search(async (text) => (text.includes("ORDER BY") ? [] : run(text)), query, index);
+		expect(texts.join()).toContain(`SET LOCAL hnsw.ef_search = ${expected};`);
 	});
 
 	it("writes a mutation whole or not at all", async () => {

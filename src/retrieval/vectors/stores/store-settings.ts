@@ -8,6 +8,8 @@ export interface PgvectorSetting {
 	schema: string;
 	/** Connections of a process at the same time. */
 	maxConnections: number;
+	/** Candidates of a search in an HNSW index, at least. */
+	efSearch: number;
 }
 
 export interface PostgresServer {

@@ -36,6 +36,10 @@ export class Connections {
 		return this.#setting.schema;
 	}
 
+	get efSearch(): number {
+		return this.#setting.efSearch;
+	}
+
 	/** Runs the queries of `work` in a connection. */
 	async session<Value>(
 		work: (run: RunSql) => Promise<Value>,

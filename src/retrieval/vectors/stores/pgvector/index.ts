@@ -133,7 +133,8 @@ class PgvectorStore implements VectorStore {
 			const vector = id === undefined ? query.vector : (await this.#read(run, [id]))[0]?.values;
 			if (vector === undefined || typeof vector === "string") return [];
 			const { metric } = this.#external.index;
-			const index = { tables: this.#tables, metric, vectors, properties: properties.all };
+			const { efSearch } = this.#connections;
+			const index = { tables: this.#tables, metric, vectors, properties: properties.all, efSearch };
 			return search(run, { ...query, vector }, index);
 		});
 	}

@@ -10,8 +10,11 @@ import { decoded } from "./text.ts";
 
 /** PostgreSQL compares so many vectors in about the time of a search in a large HNSW index. */
 export const EXACT_VECTORS = 5_000;
-/** Candidates of a search in the HNSW index. A query has at most 100 results. */
-const EF_SEARCH = 200;
+/** Candidates for each result, at least. */
+const CANDIDATES_PER_RESULT = 2;
+/** With a filter, a search meets so many times as many that are not results. */
+const FILTERED = 2;
+const MAX_CANDIDATES = 1_000;
 
 /** What is searched. */
 interface SearchedIndex {
@@ -19,6 +22,8 @@ interface SearchedIndex {
 	metric: VectorMetric;
 	vectors: number;
 	properties: readonly NumberedProperty[];
+	/** Candidates of a search in the HNSW index, at least. */
+	efSearch: number;
 }
 
 interface VectorRow {
@@ -34,7 +39,7 @@ interface VectorRow {
 export async function search(
 	run: RunSql,
 	query: VectorQuery & { vector: Float32Array },
-	{ metric, properties, tables, vectors }: SearchedIndex,
+	{ efSearch, metric, properties, tables, vectors }: SearchedIndex,
 ): Promise<VectorMatch[]> {
 	const { returnMetadata, returnValues, topK } = query;
 	const conditions = selectedConditions(query.filter, properties);
@@ -51,7 +56,8 @@ export async function search(
 		${returnValues ? "value::text" : "NULL AS value"}, ${compared} AS distance
 		FROM ${tables.vectors} WHERE ${where} ORDER BY ${isExact ? `${compared}, id` : distance} LIMIT ${topK}`;
 	const find = () => run<VectorRow>(text, ...parameters.values);
-	const rows = isExact ? await find() : await inHnswIndex(run, find);
+	const candidates = Math.max(efSearch, CANDIDATES_PER_RESULT * topK) * (where === "true" ? 1 : FILTERED);
+	const rows = isExact ? await find() : await inHnswIndex(run, candidates, find);
 	return rows.map((row) => matchOf(row, metric, query, properties)).sort(betterFirst(metric));
 }
 
@@ -71,10 +77,10 @@ async function isSmall(
 }
 
 /** The settings end with the transaction. */
-async function inHnswIndex<Row>(run: RunSql, find: () => Promise<Row[]>): Promise<Row[]> {
-	await run("BEGIN");
-	await run(`SET LOCAL hnsw.ef_search = ${EF_SEARCH}`);
-	await run("SET LOCAL hnsw.iterative_scan = strict_order");
+async function inHnswIndex<Row>(run: RunSql, candidates: number, find: () => Promise<Row[]>): Promise<Row[]> {
+	await run(
+		`BEGIN; SET LOCAL hnsw.ef_search = ${Math.min(candidates, MAX_CANDIDATES)}; SET LOCAL hnsw.iterative_scan = strict_order`,
+	);
 	const rows = await find();
 	await run("COMMIT");
 	return rows;
