@@ -115,38 +115,35 @@ async function openSocket(c: Context, call: AppCall): Promise<Response> {
 	return response;
 }
 
-function runUniversal(c: Context, call: AppCall): Promise<Response> {
+async function runUniversal(c: Context, call: AppCall): Promise<Response> {
+	const isQueue = isQueueRequest(c);
+	const reading = readJson(c.req.raw, call.services).then((sent) => validate(UniversalBody(), sent));
+	// A request that cannot be read has a log in its gateway.
+	const body = await reading.catch(() => undefined);
+	const answer = body && (await answerRequests(c, call, { model: body.model, fields: body.input, isQueue }));
+	if (answer) return answer;
 	return infer(c, call, {
 		read: async () => {
-			const body = validate(UniversalBody(), await readJson(c.req.raw, call.services));
-			const { model, input, options } = body;
+			const { model, input, options } = await reading;
+			if (isQueue) refuseQueue();
 			refuseBackground(options);
 			return { model, inputs: { fields: options === undefined ? input : { ...input, options } } };
 		},
 	});
 }
 
-/** `queueRequest` of the query: the queue, whose requests need no content type. */
+/** The queue's requests need no content type. */
 async function runModel(c: Context, call: AppCall): Promise<Response> {
 	const model = pathParameter(c, "model");
-	const isQueue = c.req.query("queueRequest") === "true";
+	const isQueue = isQueueRequest(c);
 	const { raw } = c.req;
 	const reading = isQueue
 		? readJson(raw, call.services).then((fields): Inputs => ({ fields }))
 		: readInputs(raw, call.services);
 	// A request that cannot be read has a log in its gateway.
 	const { fields } = (await reading.catch(() => undefined)) ?? {};
-	if (isRecord(fields) && ("requests" in fields || "request_id" in fields)) {
-		const { answerQueued, hasRequests } = await import("../jobs/queued-run.ts");
-		const queued = { model, fields, queueRequest: isQueue, headers: raw.headers };
-		if (hasRequests(queued)) {
-			const [start = "", end = ""] = WRAPS.envelope(SPLIT).split(SPLIT);
-			const answer = await answerQueued(queued, call, { start, end });
-			return new Response(answer, {
-				headers: { "content-type": "application/json", [REQUEST_ID]: call.id },
-			});
-		}
-	}
+	const answer = await answerRequests(c, call, { model, fields, isQueue });
+	if (answer) return answer;
 	return infer(c, call, {
 		model,
 		read: async () => {
@@ -160,6 +157,23 @@ async function runModel(c: Context, call: AppCall): Promise<Response> {
 			return { model, inputs: { ...(await reading), query: queryOf(c) } };
 		},
 	});
+}
+
+const isQueueRequest = (c: Context): boolean => c.req.query("queueRequest") === "true";
+
+/** The answer of the asynchronous queue, or of many requests at once. `undefined`: the inputs are those of one request. */
+async function answerRequests(
+	c: Context,
+	call: AppCall,
+	{ model, fields, isQueue }: { model: string; fields: unknown; isQueue: boolean },
+): Promise<Response | undefined> {
+	if (!isRecord(fields) || !("requests" in fields || "request_id" in fields)) return undefined;
+	const { answerQueued, hasRequests } = await import("../jobs/queued-run.ts");
+	const queued = { model, fields, queueRequest: isQueue, headers: c.req.raw.headers };
+	if (!hasRequests(queued)) return undefined;
+	const [start = "", end = ""] = WRAPS.envelope(SPLIT).split(SPLIT);
+	const answer = await answerQueued(queued, call, { start, end });
+	return new Response(answer, { headers: { "content-type": "application/json", [REQUEST_ID]: call.id } });
 }
 
 function infer(

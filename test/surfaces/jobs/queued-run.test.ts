@@ -34,6 +34,11 @@ function world() {
 		const response = await post(`/run/${LLAMA}${query}`, body);
 		return { status: response.status, body: await response.json<Record<string, unknown>>() };
 	};
+	/** The model is in the body. */
+	const universal = async (input: unknown, query = "") => {
+		const response = await post(`/run${query}`, { model: LLAMA, input });
+		return { status: response.status, body: await response.json<Record<string, unknown>>() };
+	};
 	const binding = async (inputs: unknown, options: object = {}) => {
 		const response = await wireOf(services).fetch(
 			new Request("http://workers-binding.ai/run?version=3", {
@@ -45,7 +50,7 @@ function world() {
 		);
 		return { status: response.status, body: await response.json<Record<string, unknown>>() };
 	};
-	return { ...gateway, requests, rest, binding, rpc };
+	return { ...gateway, requests, rest, universal, binding, rpc };
 }
 
 const RESULTS = {
@@ -120,6 +125,23 @@ describe("the asynchronous queue", () => {
 			...{ status: 400, body: { errors: [{ code: 8001 }] } },
 		});
 		expect((await rest({ request_id: "1" }, "")).body).toMatchObject({ errors: [{ code: 8001 }] });
+	});
+
+	it("is the same with the model in the body", async () => {
+		const { universal, runAll } = world();
+		expect(await universal({ requests: REQUESTS })).toMatchObject({
+			...{ status: 200, body: { success: true, errors: [], result: RESULTS } },
+		});
+		const { body } = await universal({ requests: REQUESTS }, "?queueRequest=true");
+		const { request_id, status } = body.result as Ack;
+		expect(status).toBe("queued");
+		await runAll();
+		expect((await universal({ request_id })).body.result).toMatchObject(RESULTS);
+		expect(await universal({ requests: [] })).toMatchObject({
+			status: 400,
+			body: { errors: [{ code: 8001 }] },
+		});
+		expect(await universal({ prompt: "One" })).toMatchObject({ body: { result: { response: "Hello" } } });
 	});
 
 	it("bills each request in full, once", async () => {
