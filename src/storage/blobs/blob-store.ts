@@ -270,7 +270,10 @@ export class BlobStoreObject extends DurableObject {
 	#read(content: number, offset: number, end: number): Uint8Array | undefined {
 		const piece = Math.floor(offset / PIECE_BYTES);
 		const start = piece * PIECE_BYTES;
-		return this.#pieces.read(content, piece)?.slice(offset - start, end - start);
+		const bytes = this.#pieces.read(content, piece);
+		// A call copies the whole buffer of a part. A whole piece needs no copy before.
+		const isWhole = bytes && offset === start && end - start >= bytes.length;
+		return isWhole ? bytes : bytes?.slice(offset - start, end - start);
 	}
 
 	#refusal(store: StoreName, added: number, maxBytes: number): PutRefusal | undefined {
