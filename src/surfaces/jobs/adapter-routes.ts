@@ -60,6 +60,8 @@ const PublicQuery = lazy(() =>
 );
 
 const FINETUNE = "/finetunes/:finetune";
+/** An upload waits so long for the folders of the engines. A copy that takes longer goes on. */
+const WRITE_AHEAD_MS = 30_000;
 
 export const adapterRoutes: readonly AppRoute[] = defineRoutes({ bases: [AI], tag: "Fine-tunes" }, [
 	{
@@ -110,7 +112,10 @@ export const adapterRoutes: readonly AppRoute[] = defineRoutes({ bases: [AI], ta
 		async handler(c, call) {
 			const { caller, services } = call;
 			const adapter = await storeAdapterFile(c.req.raw, await find(c, call), call);
-			services.waitUntil(writeAhead(caller.account, adapter, services).catch(() => {}));
+			const written = writeAhead(caller.account, adapter, services).catch(() => {});
+			services.waitUntil(written);
+			// So that a request after the upload does not wait for the folders.
+			await Promise.race([written, services.wait(WRITE_AHEAD_MS)]);
 			return envelope(fineTune(adapter));
 		},
 	},

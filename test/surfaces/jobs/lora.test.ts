@@ -349,7 +349,7 @@ describe("the folder of the engine", () => {
 	it("is written when the adapter is complete, looked at before a load, and emptied with the adapter", async () => {
 		const { calls, engine, gateway, written } = withFolder();
 		const id = await uploaded(gateway);
-		await expect.poll(() => written.size).toBe(2);
+		// The upload has waited for the folder.
 		expect(Object.fromEntries(written)).toEqual(FILES);
 		expect(calls).toEqual(WRITE);
 		expect(await chat(gateway, "support")).toEqual({ status: 200, text: `I am ${id}` });
@@ -359,6 +359,24 @@ describe("the folder of the engine", () => {
 		await gateway.app.request(`${BASE}/finetunes/support`, { method: "DELETE" });
 		expect(calls.at(-1)).toBe("DELETE {id}");
 		expect(await chat(gateway, "support")).toMatchObject({ status: 405, code: 5005 });
+	});
+
+	it("does not keep an upload for longer than 30 seconds", async () => {
+		const { gateway } = withFolder();
+		const { services } = gateway;
+		const waits: number[] = [];
+		services.engineFolders = new EngineFolders({
+			address: "http://writer/secret",
+			fetch: () => new Promise<never>(() => {}),
+		});
+		const { wait } = services;
+		services.wait = (milliseconds) => {
+			if (milliseconds !== 30_000) return wait(milliseconds);
+			waits.push(milliseconds);
+			return Promise.resolve();
+		};
+		await uploaded(gateway);
+		expect(waits).toContain(30_000);
 	});
 
 	it("is written again with a request if its files are gone", async () => {
