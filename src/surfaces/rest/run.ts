@@ -117,7 +117,11 @@ async function openSocket(c: Context, call: AppCall): Promise<Response> {
 
 async function runUniversal(c: Context, call: AppCall): Promise<Response> {
 	const isQueue = isQueueRequest(c);
-	const reading = readJson(c.req.raw, call.services).then((sent) => validate(UniversalBody(), sent));
+	const reading = readJson(c.req.raw, call.services).then((sent) => {
+		const body = validate(UniversalBody(), sent);
+		refuseBackground(body.options);
+		return body;
+	});
 	// A request that cannot be read has a log in its gateway.
 	const body = await reading.catch(() => undefined);
 	const answer = body && (await answerRequests(c, call, { model: body.model, fields: body.input, isQueue }));
@@ -126,7 +130,6 @@ async function runUniversal(c: Context, call: AppCall): Promise<Response> {
 		read: async () => {
 			const { model, input, options } = await reading;
 			if (isQueue) refuseQueue();
-			refuseBackground(options);
 			return { model, inputs: { fields: options === undefined ? input : { ...input, options } } };
 		},
 	});

@@ -317,8 +317,8 @@ describe("failures over REST", () => {
 	it("refuses the asynchronous queue for other inputs, and on the universal route", async () => {
 		for (const [path, body] of [
 			[`/run/${LLAMA}?queueRequest=true`, { prompt: "Hi" }],
-			["/run", { model: LLAMA, input: { requests: [{ prompt: "Hi" }] } }],
-			["/run", { model: LLAMA, input: { request_id: "1" } }],
+			["/run?queueRequest=true", { model: LLAMA, input: { prompt: "Hi" } }],
+			["/run", { model: LLAMA, input: { requests: "Hi" } }],
 		] as const)
 			expect((await failing(path, body)).text).toMatch(/asynchronous queue.*"code":8001/);
 	});
@@ -329,10 +329,11 @@ describe("failures over REST", () => {
 		{ webhookUrl: "https://hook.example" },
 		{ background: false, webhookFormat: "chat" },
 	])("refuses a request in the background: %j", async (options) => {
-		const body = { model: LLAMA, input: { prompt: "Hi" }, options };
-		const { status, text } = await failing("/run", body);
-		expect(status).toBe(400);
-		expect(text).toMatch(/options\.background, options\.webhookUrl\) are not available.*"code":8001/);
+		for (const input of [{ prompt: "Hi" }, { requests: [{ prompt: "Hi" }] }]) {
+			const { status, text } = await failing("/run", { model: LLAMA, input, options });
+			expect(status).toBe(400);
+			expect(text).toMatch(/options\.background, options\.webhookUrl\) are not available.*"code":8001/);
+		}
 	});
 
 	it("runs a request whose options have no background", async () => {
