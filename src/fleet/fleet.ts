@@ -46,13 +46,11 @@ export class FleetView {
 			breaker.learn(circuit);
 			if (failedAt > circuit.workedAt) for (let i = 0; i < failures; i++) breaker.fail(failedAt, failedAt);
 		}
-		this.#dropOld(now);
-		return Object.fromEntries([...this.#breakers].map(([key, { breaker }]) => [key, breaker.circuit]));
-	}
-
-	#dropOld(now: number): void {
-		for (const [key, { reportedAt }] of this.#breakers)
+		const view: View = {};
+		for (const [key, { breaker, reportedAt }] of this.#breakers)
 			if (reportedAt + FORGET_MS < now || this.#breakers.size > MAX_TARGETS) this.#breakers.delete(key);
+			else view[key] = breaker.circuit;
+		return view;
 	}
 }
 

@@ -149,34 +149,27 @@ export class IsolateHealth implements Health {
 		const due = this.#hasUnreported ? age >= REPORT_DELAY_MS : age >= VIEW_MS;
 		if (!exchange || !due || at - this.#exchangingSince < EXCHANGE_MS) return;
 		this.#exchangingSince = at;
-		const reports = [...this.#watched]
-			.filter(([, { changed }]) => changed)
-			.map(
-				([key, { breaker, failures, failedAt }]): HealthReport => ({
-					key,
-					failures,
-					failedAt,
-					circuit: breaker.circuit,
-				}),
-			);
-		this.#hasUnreported = false;
-		for (const watched of this.#watched.values()) {
+		const reports: HealthReport[] = [];
+		for (const [key, watched] of this.#watched) {
+			const { breaker, changed, failures, failedAt } = watched;
+			if (changed) reports.push({ key, failures, failedAt, circuit: breaker.circuit });
 			watched.changed = false;
 			watched.failures = 0;
 		}
-		// A failure of the object, even a synchronous one, must not fail the request.
-		const exchanged = (async () => exchange(reports))();
-		waitUntil(
-			exchanged.then(
-				(view) => this.#learn(view),
-				// These reports are lost for the other isolates; the next exchange has new ones.
-				() => this.#endExchange(),
-			),
-		);
+		this.#hasUnreported = false;
+		waitUntil(this.#report(reports, exchange));
 	}
 
-	#learn(view: View): void {
-		this.#endExchange();
+	/** Never rejects: a failure of the object, even a synchronous one, must not fail the request. */
+	async #report(reports: HealthReport[], exchange: NonNullable<HealthServices["exchange"]>): Promise<void> {
+		let view: View = {};
+		try {
+			view = await exchange(reports);
+		} catch {
+			// These reports are lost for the other isolates; the next exchange has new ones.
+		}
+		this.#exchangedAt = this.#services.now();
+		this.#exchangingSince = Number.NEGATIVE_INFINITY;
 		for (const [key, circuit] of Object.entries(view)) {
 			const isOpen = circuit.openedAt > circuit.workedAt;
 			const watched = isOpen ? this.#watch(key) : this.#watched.get(key);
@@ -184,11 +177,6 @@ export class IsolateHealth implements Health {
 			watched.breaker.learn(circuit);
 			this.#updateNotClosed(watched.breaker, this.#services.now());
 		}
-	}
-
-	#endExchange(): void {
-		this.#exchangedAt = this.#services.now();
-		this.#exchangingSince = Number.NEGATIVE_INFINITY;
 	}
 }
 

@@ -6,7 +6,7 @@ import * as z from "zod";
 import { isRecord, parseRecord } from "../core/json.ts";
 import { invalidInput } from "../dialects/invalid-input.ts";
 import { validate } from "../dialects/validation/validation.ts";
-import type { InferenceRequest, RequestOptions } from "../pipeline/request.ts";
+import type { InferenceRequest } from "../pipeline/request.ts";
 
 /**
  * Requests with the same value go to the same engine, which has the beginning of their prompt in its cache. The first is
@@ -28,10 +28,6 @@ const MAX_SESSION_CHARACTERS = 256;
 
 /** A field beside a run's inputs, and of the chat route: `{"options": {"rejectIfBusy": true}}`. */
 const GatewayOptions = z.object({ rejectIfBusy: z.literal(true) });
-
-/** Invalid options are ignored. */
-const gatewayOptions = (options: unknown): RequestOptions =>
-	options === undefined ? {} : (GatewayOptions.safeParse(options).data ?? {});
 
 interface OptionSources {
 	headers: Headers;
@@ -55,7 +51,8 @@ export function readRequestOptions({
 		// The account is part of the session, because clients of two accounts may choose the same id.
 		...(session && { session: `${account} ${session}` }),
 		options: {
-			...gatewayOptions(options),
+			// Invalid options are ignored.
+			...(options !== undefined && GatewayOptions.safeParse(options).data),
 			...(singleFlight && { singleFlight }),
 			...(isBatch && { priority: "batch" }),
 		},

@@ -50,9 +50,7 @@ export interface Deadline {
 }
 
 /** Without a pending read: only the limit of the complete call applies. */
-export const openDeadline = (call: LimitedCall): Deadline => new CallDeadline(call);
-
-class CallDeadline implements Deadline {
+export class CallDeadline implements Deadline {
 	readonly signal: AbortSignal;
 	readonly #call: LimitedCall;
 	readonly #controller = new AbortController();

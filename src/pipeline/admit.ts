@@ -45,7 +45,9 @@ function decide(
 	const ledger = ledgers.of(exchange.account);
 	const admitted = (granted: AdmissionGrant): TaskCall => {
 		exchange.admit(granted);
-		return limitOutput(call, granted);
+		const { outputTokens } = granted;
+		// An engine that receives the output limit cannot cost more than was reserved.
+		return outputTokens === undefined ? call : boundOutput(call, outputTokens);
 	};
 	const refused = (thrown: unknown): never => {
 		const refusal = toAiError(thrown);
@@ -57,10 +59,6 @@ function decide(
 	const leased = ledger.admitFromLease(admission);
 	return leased ? admitted(leased) : ledger.admit(admission).then(admitted, refused);
 }
-
-/** An engine that receives the output limit cannot cost more than was reserved. */
-const limitOutput = (call: TaskCall, { outputTokens }: AdmissionGrant): TaskCall =>
-	outputTokens === undefined ? call : boundOutput(call, outputTokens);
 
 /** The request in the terms of the account's object. */
 export function admissionOf(

@@ -108,22 +108,21 @@ export class Pools {
 	 */
 	refresh(backends: readonly PolledBackend[]): Promise<unknown> | undefined {
 		const reading = this.refreshLists(backends);
-		const poll = () => {
-			for (const backend of backends) this.#poll(backend);
-		};
-		if (reading) return reading.then(poll);
-		poll();
-		return undefined;
+		return reading ? reading.then(() => this.#poll(backends)) : this.#poll(backends);
 	}
 
 	/** The same, without polls of the engines. */
 	refreshLists(backends: readonly PooledBackend[]): Promise<unknown> | undefined {
 		const { changes, discoveries } = this.#services;
-		const reads = [changes.refresh()];
-		for (const { backend, pool } of backends)
-			if (pool?.discover)
-				reads.push(discoveries?.refresh(backend, pool.discover, pool.disaggregation?.protocol));
-		return reads.some((read) => read !== undefined) ? Promise.all(reads) : undefined;
+		const reads: Promise<unknown>[] = [];
+		const changed = changes.refresh();
+		if (changed) reads.push(changed);
+		for (const { backend, pool } of backends) {
+			const { discover, disaggregation } = pool ?? {};
+			const listed = discover && discoveries?.refresh(backend, discover, disaggregation?.protocol);
+			if (listed) reads.push(listed);
+		}
+		return reads.length > 0 ? Promise.all(reads) : undefined;
 	}
 
 	/** Returns nothing for a backend with one address, no pool and no changes. */
@@ -178,16 +177,18 @@ export class Pools {
 			await this.#services.discoveries?.refreshNow(backend, pool.discover, pool.disaggregation?.protocol);
 	}
 
-	#poll(backend: PolledBackend): void {
+	#poll(backends: readonly PolledBackend[]): undefined {
 		const { loadExchange, polls } = this.#services;
-		const { pollMs } = backend.pool ?? DEFAULTS;
-		const found = pollMs !== undefined || loadExchange ? this.of(backend) : undefined;
-		if (!found) return;
-		const { prefill, replicas } = found;
-		for (const [stage, pool] of [["", replicas] as const, ["prefill", prefill] as const]) {
-			if (!pool) continue;
-			loadExchange?.start(`${backend.backend} ${stage}`, pool);
-			if (pollMs !== undefined) polls?.start(pool, pollMs, backend);
+		for (const backend of backends) {
+			const { pollMs } = backend.pool ?? DEFAULTS;
+			const found = pollMs !== undefined || loadExchange ? this.of(backend) : undefined;
+			if (!found) continue;
+			const { prefill, replicas } = found;
+			for (const [stage, pool] of [["", replicas] as const, ["prefill", prefill] as const]) {
+				if (!pool) continue;
+				loadExchange?.start(`${backend.backend} ${stage}`, pool);
+				if (pollMs !== undefined) polls?.start(pool, pollMs, backend);
+			}
 		}
 	}
 

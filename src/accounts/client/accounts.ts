@@ -90,13 +90,9 @@ class AccountClient
 		return this.object.isDeleted ? undefined : this.services.journals.get(this.account)?.admit(admission);
 	}
 
-	admit(admission: Admission): Promise<AdmissionGrant> {
+	async admit(admission: Admission): Promise<AdmissionGrant> {
 		// Without an `await` if the directory's answer is cached.
-		if (this.object.mayCall) return this.#admit(admission);
-		return this.object.check(admission.credential).then(() => this.#admit(admission));
-	}
-
-	async #admit(admission: Admission): Promise<AdmissionGrant> {
+		if (!this.object.mayCall) await this.object.check(admission.credential);
 		const { credentials, now, queues, wait, waitUntil, keepAlive = waitUntil } = this.services;
 		const queue = queues.get(this.account) ?? new BatchQueue({ now, wait, waitUntil: keepAlive });
 		queues.set(this.account, queue);

@@ -38,8 +38,8 @@ export function leaseSize(requestClass: RequestClass, now: number, pace: Journal
 /** How many requests arrive until the next batch but one, at the rate of this period, or of the one before. */
 function soonOf({ current, previous, since }: RequestClass, now: number, pace: JournalPace): number {
 	const untilMs = BATCHES * pace.flushAfterMs;
-	const share = (ofMs: number): number => untilMs / Math.max(untilMs, ofMs);
-	return Math.ceil(Math.max(current * share(now - since), previous * share(periodOf(pace))));
+	const fromThis = (current * untilMs) / Math.max(untilMs, now - since);
+	return Math.ceil(Math.max(fromThis, (previous * untilMs) / Math.max(untilMs, periodOf(pace))));
 }
 
 /**

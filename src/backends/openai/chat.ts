@@ -96,22 +96,21 @@ const byChat: Handler<"text-generation"> = async (input, call) => {
 
 const requestOf: Handler<"text-generation"> = async (sent, call) => {
 	const input = withModelFields(sent, call, "chat");
-	const seals = isSealed(call) ? await call.seals?.() : undefined;
-	return input.stream ? streamChat(input, call, seals) : wholeChat(input, call, seals);
+	const { signed, reasoningDetails } = hostedService(call.target) ?? {};
+	// A request to the host, or its answer, has sealed reasoning.
+	const seals = signed || reasoningDetails ? await call.seals?.() : undefined;
+	const generation = { path: PATH, body: requestBody(input, call, seals), choices: input.n ?? 1 };
+	return input.stream
+		? streamChat(input, call, seals, generation)
+		: wholeChat(input, call, seals, generation);
 };
-
-/** Whether a request to the host, or its answer, has sealed reasoning. */
-function isSealed({ target }: Call): boolean {
-	const { signed, reasoningDetails } = hostedService(target) ?? {};
-	return signed === true || reasoningDetails === true;
-}
 
 async function streamChat(
 	input: ChatInput,
 	call: Call,
 	seals: Seals | undefined,
+	generation: Generation,
 ): ReturnType<Handler<"text-generation">> {
-	const generation = generationOf(input, call, seals);
 	const { choices } = generation;
 	const context = () => toolContext(input, call);
 	const revise = sealerFor(input, call, seals);
@@ -135,8 +134,13 @@ export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion
 	return answer;
 }
 
-async function wholeChat(input: ChatInput, call: Call, seals: Seals | undefined): Promise<ChatCompletion> {
-	const reply = await generateValue(call, generationOf(input, call, seals), (legCall, body, headers) =>
+async function wholeChat(
+	input: ChatInput,
+	call: Call,
+	seals: Seals | undefined,
+	generation: Generation,
+): Promise<ChatCompletion> {
+	const reply = await generateValue(call, generation, (legCall, body, headers) =>
 		postJson(legCall, PATH, body, ChatCompletionReply, {
 			parse: chatReplyParser(() => toolContext(input, call), input.n ?? 1),
 			...(headers && { headers }),
@@ -168,12 +172,6 @@ function sealerFor(
 	if (!reasoningDetails) return undefined;
 	return takesReasoningDetails ? secretsSealer(seals) : detailsSealer(seals);
 }
-
-const generationOf = (input: ChatInput, call: Call, seals: Seals | undefined): Generation => ({
-	path: PATH,
-	body: requestBody(input, call, seals),
-	choices: input.n ?? 1,
-});
 
 function requestBody(sent: ChatInput, call: Call, seals: Seals | undefined): Record<string, unknown> {
 	const strict = isOpenAiService(call.target);

@@ -1,5 +1,5 @@
 /** The deadline of one call of an engine, with the timeouts of its target. */
-import { type Deadline, openDeadline } from "../../outbound/deadline.ts";
+import { CallDeadline, type Deadline } from "../../outbound/deadline.ts";
 import { type Call, failureOfTarget } from "./upstream-failure.ts";
 
 /**
@@ -11,10 +11,10 @@ export function startDeadline(
 	answers: "complete" | "stream" = "stream",
 ): Deadline {
 	const { headerMs, totalMs } = target.timeouts;
-	const deadline = openDeadline({
+	const deadline = new CallDeadline({
 		signal,
 		totalMs,
-		now: () => services.now(),
+		now: services.now,
 		startTimer: services.startTimer,
 		silent: (limitMs) => failureOfTarget(target, "timeout", `was silent for ${limitMs} ms`),
 		late: () => failureOfTarget(target, "modelTimeout", `took longer than ${totalMs} ms`),

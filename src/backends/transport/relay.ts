@@ -22,7 +22,7 @@ const MAX_EARLY_BYTES = 4 * 1024;
  */
 export async function relay(stream: UpstreamStream, eventReader: EventReader): Promise<RelayedStream> {
 	const source = new Relay(stream, eventReader);
-	await source.begin();
+	source.first = await stream.deadline.race(source.pull());
 	return { events: new EventStream(source), progress: eventReader.progress };
 }
 
@@ -33,8 +33,8 @@ class Relay implements Source<EventPiece> {
 	readonly #eventReader: EventReader;
 	readonly #reader: CoalescingReader;
 	readonly #scanner: EventScanner;
-	/** The first output, until it is pulled. */
-	#first: EventPiece | undefined;
+	/** The first output, until it is pulled again. */
+	first: EventPiece | undefined;
 	/** Comments before the first event. */
 	#early: EventPiece | undefined;
 	/** The stream is over. Its last output comes before its failure. */
@@ -52,25 +52,17 @@ class Relay implements Source<EventPiece> {
 		else deadline.signal.addEventListener("abort", onAbort);
 	}
 
-	async begin(): Promise<void> {
-		this.#first = await this.#deadline.race(this.#advance());
-	}
-
 	pull(): Promise<EventPiece | undefined> {
-		if (!this.#first) return this.#advance();
-		const piece = this.#first;
-		this.#first = undefined;
-		return Promise.resolve(piece);
+		const { first } = this;
+		this.first = undefined;
+		if (first) return Promise.resolve(first);
+		if (this.#ended || this.#scanner.failure) return this.#finish();
+		return this.#read().then(this.#onRead, this.#onReadFailure);
 	}
 
 	async cancel(): Promise<void> {
 		this.#ended = {};
 		this.#release(new AiError("aborted"));
-	}
-
-	#advance(): Promise<EventPiece | undefined> {
-		if (this.#ended || this.#scanner.failure) return this.#finish();
-		return this.#read().then(this.#onRead, this.#onReadFailure);
 	}
 
 	#read(): Promise<Read> {

@@ -4,7 +4,7 @@
  */
 import postgres from "postgres";
 import { AiError } from "../../../../core/errors.ts";
-import { openDeadline } from "../../../../outbound/deadline.ts";
+import { CallDeadline } from "../../../../outbound/deadline.ts";
 import { connectOut, DriverSocket } from "../../../../outbound/driver-socket.ts";
 import { DATABASE_CALL } from "../../../../outbound/limits.ts";
 import { indexNotFound } from "../../failures.ts";
@@ -48,7 +48,7 @@ export class Connections {
 	): Promise<Value> {
 		const release = await this.#admit(name, signal, services);
 		const late = (ms: number) => storeFailed(name, `did not answer within ${ms} ms`);
-		const deadline = openDeadline({ now: services.now, signal, totalMs, silent: late, late });
+		const deadline = new CallDeadline({ now: services.now, signal, totalMs, silent: late, late });
 		const sql = postgres({ ...this.#driverOptions(name, deadline.signal, services) });
 		try {
 			deadline.expect(DATABASE_CALL.silentMs);
