@@ -45,12 +45,12 @@ export class FairShares {
 
 	take(holder: string): void {
 		this.#size++;
-		this.#counts.set(holder, this.count(holder) + 1);
+		this.#counts.set(holder, (this.#counts.get(holder) ?? 0) + 1);
 	}
 
 	release(holder: string): void {
 		this.#size--;
-		const others = this.count(holder) - 1;
+		const others = (this.#counts.get(holder) ?? 0) - 1;
 		if (others > 0) this.#counts.set(holder, others);
 		else this.#counts.delete(holder);
 	}

@@ -97,6 +97,7 @@ export class RunningRequests {
 
 	#end(account: string): void {
 		this.#shares.release(account);
+		if (this.#waiting.length === 0) return;
 		for (let next = this.#next(); next; next = this.#next()) {
 			this.#remove(next);
 			this.#shares.take(next.account);
@@ -107,7 +108,6 @@ export class RunningRequests {
 
 	/** The waiting request that may begin first. */
 	#next(): WaitingRequest | undefined {
-		if (this.#waiting.length === 0) return undefined;
 		let next: WaitingRequest | undefined;
 		const seen = new Set<string>();
 		for (const request of this.#waiting) {

@@ -44,9 +44,6 @@ export async function readInputs(request: Request, services: BodyServices): Prom
 	return (await readRawInputs(request, services)).inputs;
 }
 
-const isEncoded = (request: Request): boolean =>
-	request.headers.has("content-encoding") && encodingOf(request) !== undefined;
-
 const contentTypeOf = ({ headers }: Request): string => headers.get("content-type")?.trim() ?? "";
 
 /** The inputs, and the decompressed bytes of the body. */
@@ -74,7 +71,8 @@ function inputsOf(bytes: Uint8Array<ArrayBuffer>, contentType: string, limits: S
 export async function readJson(request: Request, services: BodyServices): Promise<unknown> {
 	const { limits } = services;
 	const stated = statedLength(request);
-	if (stated > Math.min(SMALL_BODY_BYTES, limits.jsonBytes) || isEncoded(request))
+	const isEncoded = request.headers.has("content-encoding") && encodingOf(request) !== undefined;
+	if (stated > Math.min(SMALL_BODY_BYTES, limits.jsonBytes) || isEncoded)
 		return parseJson(await readBody(request, limits.jsonBytes, services), limits);
 	return parseJsonText(await readText(request, stated, services), limits);
 }

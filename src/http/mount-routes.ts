@@ -96,11 +96,13 @@ function authenticated<Services extends HttpServices>(
 	context: MountContext<Services>,
 ): Identity | Promise<Identity> {
 	const { authentication } = context;
-	const verify = (identity: Identity) => authentication.verify(c.req.raw, route, identity);
 	const refused = (thrown: unknown) => unauthenticated(thrown, c, route, context);
 	try {
 		const identity = authentication.identify(c, route);
-		const verified = identity instanceof Promise ? identity.then(verify) : verify(identity);
+		const verified =
+			identity instanceof Promise
+				? identity.then((found) => authentication.verify(c.req.raw, route, found))
+				: authentication.verify(c.req.raw, route, identity);
 		return verified instanceof Promise ? verified.catch(refused) : verified;
 	} catch (thrown) {
 		return refused(thrown);

@@ -31,25 +31,23 @@ const GatewayOptions = z.object({ rejectIfBusy: z.literal(true) });
 
 interface OptionSources {
 	headers: Headers;
-	account: string;
 	/** The body, on surfaces whose bodies may contain a session. */
 	fields?: unknown;
 	/** `options` of a run, as the caller sent them. */
 	options?: unknown;
 }
 
-export function readRequestOptions({
-	headers,
-	account,
-	fields,
-	options,
-}: OptionSources): Pick<InferenceRequest, "session" | "options"> {
+type RequestSources = Omit<InferenceRequest, "session" | "options"> & OptionSources;
+
+/** The request for the pipeline, with its options. */
+export function inferenceRequest({ headers, fields, options, ...request }: RequestSources): InferenceRequest {
 	const session = (sessionHeader(headers) ?? sessionField(fields))?.slice(0, MAX_SESSION_CHARACTERS);
 	const singleFlight = /^(?:1|true)$/i.test(headers.get(SINGLE_FLIGHT) ?? "");
 	const isBatch = /^batch$/i.test(headers.get(PRIORITY) ?? "");
 	return {
+		...request,
 		// The account is part of the session, because clients of two accounts may choose the same id.
-		...(session && { session: `${account} ${session}` }),
+		...(session && { session: `${request.caller.account} ${session}` }),
 		options: {
 			// Invalid options are ignored.
 			...(options !== undefined && GatewayOptions.safeParse(options).data),
@@ -66,19 +64,6 @@ function sessionHeader(headers: Headers): string | undefined {
 	}
 	return undefined;
 }
-
-type RequestSources = Omit<InferenceRequest, "session" | "options"> & Omit<OptionSources, "account">;
-
-/** The request for the pipeline, with its options. */
-export const inferenceRequest = ({
-	headers,
-	fields,
-	options,
-	...request
-}: RequestSources): InferenceRequest => ({
-	...request,
-	...readRequestOptions({ headers, account: request.caller.account, fields, options }),
-});
 
 /** The session of agents that send no header: a field of Codex, and one of Claude Code, which contains JSON text. */
 function sessionField(fields: unknown): string | undefined {

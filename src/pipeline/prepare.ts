@@ -133,7 +133,10 @@ export function estimateCost(call: TaskCall, model: Model, routed: ResolvedRoute
 	const { fixed, outputTokens, outputUnbounded } = task.estimate(input, model);
 	const choices = task.choices?.(call.input) ?? 1;
 	// A hedged request may run on two engines, and both are paid.
-	const engines = isHedged(routed) ? 2 : 1;
+	const isHedged =
+		routed?.settings?.hedgeMs !== undefined &&
+		routed.targets.reduce((sum, { urls }) => sum + urls.length, 0) > 1;
+	const engines = isHedged ? 2 : 1;
 	const highest = highestMicroNeurons(model.prices, fixed);
 	return {
 		inputTokens: fixed.inputTokens ?? 0,
@@ -143,9 +146,4 @@ export function estimateCost(call: TaskCall, model: Model, routed: ResolvedRoute
 		...(choices > 1 && { minOutputTokens: choices }),
 		outputUnbounded,
 	};
-}
-
-function isHedged(routed: ResolvedRoute | undefined): boolean {
-	if (routed?.settings?.hedgeMs === undefined) return false;
-	return routed.targets.reduce((sum, { urls }) => sum + urls.length, 0) > 1;
 }

@@ -40,13 +40,12 @@ export function usageFrames(call: TaskCall, model: Model, progress: Progress): U
 		if (!chunk || !isRecord(chunk.usage)) return event;
 		const read = usageOf(chunk.usage);
 		const sent = plausibleUsage(read ?? NO_TOKENS, call, model);
-		const usage = isRunning(chunk) ? running(sent, read) : final(sent);
+		const isKnown = sent.prompt_tokens > 0 && sent.completion_tokens > 0;
+		const usage = isRunning(chunk) ? running(sent, read) : isKnown ? sent : toUsage(measured(), sent);
 		counted ||= isCounted(usage);
 		return usage && isAsSent(chunk.usage, usage) ? event : eventOf({ ...chunk, usage });
 	};
 	const measured = () => measureStream(call, progress, model);
-	const final = (sent: Usage): Usage =>
-		sent.prompt_tokens > 0 && sent.completion_tokens > 0 ? sent : toUsage(measured(), sent);
 	let ownPrompt: number | undefined;
 	/** The counts while the answer goes on: the engine may have counted no token of it. `null`: it has counted nothing. */
 	const running = (sent: Usage, read: Usage | undefined): Usage | null => {

@@ -1,8 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { headersIn, readRequestOptions } from "../../src/http/request-options.ts";
+import { nativeDialect } from "../../src/dialects/native.ts";
+import { headersIn, inferenceRequest } from "../../src/http/request-options.ts";
 
-const session = (headers: Record<string, string>, fields?: unknown, account = "a") =>
-	readRequestOptions({ headers: new Headers(headers), account, fields }).session;
+const requestOf = (headers: Headers, fields?: unknown, account = "a") => {
+	const caller = { account, credential: { kind: "operator" as const } };
+	const { signal } = new AbortController();
+	const sent = { id: "id", caller, model: "m", dialect: nativeDialect, inputs: { fields: {} }, signal };
+	return inferenceRequest({ ...sent, headers, fields });
+};
+const session = (headers: Record<string, string>, fields?: unknown, account?: string) =>
+	requestOf(new Headers(headers), fields, account).session;
 
 describe("the session of a request", () => {
 	it.each([
@@ -36,7 +43,7 @@ describe("the session of a request", () => {
 
 	it("is also read from the binding's extraHeaders", () => {
 		const headers = headersIn({ "X-Session-Id": "s", "x-ganglion-single-flight": "1", other: "x" });
-		expect(readRequestOptions({ headers, account: "a" })).toEqual({
+		expect(requestOf(headers)).toMatchObject({
 			session: "a s",
 			options: { singleFlight: true },
 		});

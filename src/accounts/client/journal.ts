@@ -20,13 +20,12 @@ import { LEASE_MS, type Lease, type LeaseRequest } from "../lease.ts";
 import {
 	classKey,
 	countDemand,
-	hasRoom,
 	isChecked,
 	type JournalPace,
 	leaseFor,
 	newClass,
 	type RequestClass,
-	type UsableLease,
+	takeUnused,
 	waitOf,
 } from "./lease-demand.ts";
 import { isScarce, leaseSize } from "./lease-size.ts";
@@ -90,10 +89,10 @@ export class Journal implements FlushWork {
 		lease.microNeurons -= cost;
 		countDemand(requestClass, admission, now, this.#owner.pace());
 		requestClass.sinceBatch++;
-		const { holdMs, ticket } = admission;
+		const { ticket } = admission;
 		const request = { lease: lease.id, ticket, afterMs: now - lease.requestedAt, reserved: cost };
 		reserve(requestClass.use, cost);
-		this.#requests.set(ticket, { request, use: requestClass.use, lease, expiresAt: now + holdMs });
+		this.#requests.set(ticket, { request, use: requestClass.use, lease, expiresAt: now + admission.holdMs });
 		this.#ensureFlush();
 		const { outputTokens, microNeuronsPerOutputToken } = admission.cost;
 		const isBounded = lease.isBudgeted && outputTokens > 0 && microNeuronsPerOutputToken > 0;
@@ -114,8 +113,7 @@ export class Journal implements FlushWork {
 			const requestClass = this.#classes.get(key);
 			if (!requestClass || isChecked(requestClass, now, this.#changedAt, this.#owner)) continue;
 			if (!leaseFor(requestClass, maxCost(admission.cost), now)) continue;
-			const leases = requestClass.leases.map(({ id }) => id);
-			checks.set(key, { credential: admission.credential, leases });
+			checks.set(key, { credential: admission.credential, leases: requestClass.leases.map(({ id }) => id) });
 		}
 		return checks;
 	}
@@ -231,8 +229,8 @@ export class Journal implements FlushWork {
 	async step(): Promise<number | undefined> {
 		this.#steppedAt = this.#services.now();
 		const batch = this.#nextBatch({ renews: true });
-		if (!batch && this.#classes.size === 0) return undefined;
 		if (batch) await this.#send(batch);
+		else if (this.#classes.size === 0) return undefined;
 		const pace = this.#owner.pace();
 		return waitOf(pace.flushAfterMs, this.#services.now(), pace);
 	}
@@ -275,11 +273,7 @@ export class Journal implements FlushWork {
 	#dropUnused(now: number, renews: boolean): Renewal[] {
 		const renewals: Renewal[] = [];
 		for (const [key, requestClass] of this.#classes) {
-			const most = maxCost(requestClass.latest.cost);
-			const isUsable = (lease: UsableLease) =>
-				hasRoom(lease, most, now) && (lease.ms <= LEASE_MS || now < requestClass.usedAt + lease.ms / 2);
-			for (const lease of requestClass.leases) if (!isUsable(lease)) this.#returned.push(lease.id);
-			requestClass.leases = requestClass.leases.filter(isUsable);
+			this.#returned.push(...takeUnused(requestClass, now));
 			const used = requestClass.sinceBatch;
 			requestClass.sinceBatch = 0;
 			requestClass.use.reserved = 0;

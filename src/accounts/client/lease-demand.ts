@@ -1,8 +1,9 @@
 /** How much an isolate uses the leases of an account, and how often it calls the account's object. */
 import type { Admission } from "../admission.ts";
 import { gatewayKey } from "../bound-gateway.ts";
+import { maxCost } from "../durable/budgets.ts";
 import { LEASE_MS, type Lease, MAX_LEASE_MS } from "../lease.ts";
-import { beginPeriod, type LeaseUse, newUse } from "./lease-use.ts";
+import { beginPeriod, type LeaseUse } from "./lease-use.ts";
 
 const SECOND_MS = 1000;
 
@@ -62,7 +63,7 @@ export const newClass = (latest: Admission, now: number): RequestClass => ({
 	leases: [],
 	checkedAt: Number.NEGATIVE_INFINITY,
 	...{ current: 0, previous: 0, since: now, sinceBatch: 0, usedAt: now },
-	use: newUse(),
+	use: { reserved: 0, peak: 0, previousPeak: 0 },
 });
 
 /** A second, or the time between two batches if that is longer. */
@@ -98,6 +99,20 @@ export const hasRoom = (
 	cost: number,
 	time: number,
 ): boolean => time < requestedAt + ms && requests > 0 && microNeurons >= cost;
+
+/** Removes the leases that do not pay for a request, have expired, or were not used for half of their time. Returns their ids. */
+export function takeUnused(requestClass: RequestClass, now: number): string[] {
+	const { latest, leases, usedAt } = requestClass;
+	const most = maxCost(latest.cost);
+	const unused: string[] = [];
+	requestClass.leases = [];
+	for (const lease of leases) {
+		const isUsed = lease.ms <= LEASE_MS || now < usedAt + lease.ms / 2;
+		if (isUsed && hasRoom(lease, most, now)) requestClass.leases.push(lease);
+		else unused.push(lease.id);
+	}
+	return unused;
+}
 
 /** A lease with room for a request of this cost. */
 export const leaseFor = ({ leases }: RequestClass, cost: number, now: number): UsableLease | undefined =>

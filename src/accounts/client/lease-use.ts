@@ -18,8 +18,6 @@ export interface LeaseUse {
 	meanTaken?: number;
 }
 
-export const newUse = (): LeaseUse => ({ reserved: 0, peak: 0, previousPeak: 0 });
-
 /** A request that no batch contains yet. */
 export interface UnsentRequest {
 	request: LeasedRequest;

@@ -137,7 +137,7 @@ export class OpenAccount {
 		const checked = request ? this.#checkRun(credential, permission) : this.#check(credential, permission);
 		if (!checked.ok) return checked;
 		const { token } = checked;
-		const gateway = this.#boundGateway(token);
+		const gateway = token?.gateway ?? this.boundGateway();
 		const verified = { ok: true as const, ...(token && { token: token.id }), ...(gateway && { gateway }) };
 		if (!request?.rates.length) return verified;
 		return this.#step((ledger) => {
@@ -191,7 +191,7 @@ export class OpenAccount {
 		return checked.ok || !query.request ? status : { ...status, answer: checked };
 	}
 
-	/** The gateway that all requests of the account run in, if their tokens bind none. */
+	/** The gateway that all requests of the account run in, if their tokens bind none: that of a token has precedence. */
 	boundGateway(): BoundGateway | undefined {
 		return this.#isNew ? undefined : this.#open().boundGateway.value;
 	}
@@ -246,7 +246,7 @@ export class OpenAccount {
 		const checked = this.#open().tokens().check(credential.hash, permission);
 		if (!checked.ok) return checked;
 		const description =
-			permission === "gateways-write" ? changeRefusal(this.#boundGateway(checked)) : undefined;
+			permission === "gateways-write" ? changeRefusal(checked.gateway ?? this.boundGateway()) : undefined;
 		if (description !== undefined) return { ok: false, failure: "forbidden", description };
 		return { ok: true, token: checked };
 	}
@@ -254,12 +254,9 @@ export class OpenAccount {
 	/** As {@link #check}, for a request: it must run in the gateway that its token or the account binds. */
 	#checkRun(credential: Credential, permission: Permission = "run"): CheckedRun {
 		const checked = this.#check(credential, permission);
-		return (checked.ok && refuseElsewhere(this.#boundGateway(checked.token), credential)) || checked;
-	}
-
-	/** That of the token has precedence. */
-	#boundGateway(token: VerifiedToken | undefined): BoundGateway | undefined {
-		return token?.gateway ?? this.boundGateway();
+		return (
+			(checked.ok && refuseElsewhere(checked.token?.gateway ?? this.boundGateway(), credential)) || checked
+		);
 	}
 
 	/** The account has never been used. An unknown token then creates no rows: without rows there are no tokens. */

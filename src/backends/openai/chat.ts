@@ -70,16 +70,14 @@ const generate: Handler<"text-generation"> = (input, call) => {
 	return isPlainChat(input) ? byApi(input, call) : withNamedTools(input, call, byApi);
 };
 
-const byApi: Handler<"text-generation"> = (input, call) =>
-	apiOf(input, call) === "responses" ? byResponses(input, call) : byChat(input, call);
-
 const byResponses: Handler<"text-generation"> = async (input, call) => {
 	const { generateByResponses } = await RESPONSES();
 	return generateByResponses(input, call);
 };
 
 /** A refusal that names the other API is not the answer: the request is repeated there, once. */
-const byChat: Handler<"text-generation"> = async (input, call) => {
+const byApi: Handler<"text-generation"> = async (input, call) => {
+	if (apiOf(input, call) === "responses") return byResponses(input, call);
 	const { api = "auto" } = call.target;
 	if (!input.tools?.length || api !== "auto") return requestOf(input, call);
 	return withoutIfRefused(call, {
@@ -181,13 +179,20 @@ function requestBody(sent: ChatInput, call: Call, seals: Seals | undefined): Rec
 	const messages = messagesFor(accepted.messages, { call, host, seals, isPlain });
 	const lacksReasoning = host?.reasoningDetails && lacksDetails(messages, call.target);
 	const input = lacksReasoning ? withoutReasoning(accepted) : accepted;
-	const isOff = commonEffort(input) === null;
+	const effort = commonEffort(input);
+	const isOff = effort === null;
+	// Sent if the caller sent it, unless the host has its own field. Engines have no level above `high`.
+	const isNone = input.reasoning_effort === "none" && !host?.disableReasoning;
 	const body = {
 		...(strict ? withoutSampling(input.passthrough) : input.passthrough),
 		messages,
 		...sampling(input, call),
 		...pick(input, "logprobs", "top_logprobs", "parallel_tool_calls", "cache_control"),
-		reasoning_effort: strict ? (input.reasoning_effort ?? undefined) : hostEffort(input, host),
+		reasoning_effort: strict
+			? (input.reasoning_effort ?? undefined)
+			: isNone
+				? "none"
+				: (effort ?? undefined),
 		// Both names, so that a passed-through field cannot raise the limit. OpenAI's newer models refuse `max_tokens`.
 		max_tokens: strict ? undefined : input.max_tokens,
 		max_completion_tokens: strict ? input.max_tokens : undefined,
@@ -205,10 +210,6 @@ function requestBody(sent: ChatInput, call: Call, seals: Seals | undefined): Rec
 }
 
 const withoutReasoning = (input: ChatInput): ChatInput => ({ ...input, reasoning_effort: null });
-
-/** `none` is sent if the caller sent it, unless the host has its own field. Engines have no level above `high`. */
-const hostEffort = (input: ChatInput, host: Host | undefined): string | undefined =>
-	input.reasoning_effort === "none" && !host?.disableReasoning ? "none" : (commonEffort(input) ?? undefined);
 
 /** OpenAI's own service refuses unknown fields. */
 const withoutSampling = (sent: ChatInput["passthrough"] = {}): Record<string, unknown> =>

@@ -59,9 +59,11 @@ export function relayChunks(
 	stream: UpstreamStream,
 	{ choices, chat, format, streamEnd, revise }: ChunkOptions,
 ): Promise<RelayedStream> {
-	const read = (): ChunkReader => new ChunkReader(stream.call, choices, chat, format, revise);
-	const rewrite = (source: UpstreamStream): Promise<RelayedStream> => relay(source, read());
-	return streamEnd && !format ? passThrough(stream, read(), streamEnd, rewrite) : rewrite(stream);
+	const reader = new ChunkReader(stream.call, choices, chat, format, revise);
+	if (!streamEnd || format) return relay(stream, reader);
+	return passThrough(stream, reader, streamEnd, (source) =>
+		relay(source, new ChunkReader(stream.call, choices, chat, format, revise)),
+	);
 }
 
 /** OpenAI's mark of the end. */
