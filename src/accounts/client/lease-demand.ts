@@ -90,9 +90,6 @@ export function countDemand(
 	requestClass.latest = admission;
 }
 
-/** Requests of this period, or of the one before. */
-export const demandOf = ({ current, previous }: RequestClass): number => Math.max(current, previous);
-
 /** Whether the lease has room at this time for a request of this cost, in micro-neurons. */
 export const hasRoom = (
 	{ requestedAt, ms, requests, microNeurons }: UsableLease,

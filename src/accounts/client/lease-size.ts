@@ -1,7 +1,7 @@
 /** When an isolate requests a lease for its requests, and how large it is. */
 import { maxCost } from "../durable/budgets.ts";
 import type { LeaseRequest } from "../lease.ts";
-import { demandOf, hasRoom, type JournalPace, periodOf, type RequestClass } from "./lease-demand.ts";
+import { hasRoom, type JournalPace, periodOf, type RequestClass } from "./lease-demand.ts";
 
 type LeaseSize = Pick<LeaseRequest, "requests" | "microNeurons">;
 
@@ -27,7 +27,7 @@ export function isScarce(requestClass: RequestClass, used: number, now: number, 
  *   A kill of the isolate charges what remains, so this is not the maximum cost of a whole period.
  */
 export function leaseSize(requestClass: RequestClass, now: number, pace: JournalPace): LeaseSize {
-	const demand = demandOf(requestClass);
+	const demand = Math.max(requestClass.current, requestClass.previous);
 	const most = maxCost(requestClass.latest.cost);
 	const remaining = remainingIn(requestClass, now, pace);
 	const requests = Math.max(1, demand + 1 - remaining.requests);

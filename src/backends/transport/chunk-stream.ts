@@ -59,11 +59,10 @@ export function relayChunks(
 	stream: UpstreamStream,
 	{ choices, chat, format, streamEnd, revise }: ChunkOptions,
 ): Promise<RelayedStream> {
-	const reader = new ChunkReader(stream.call, choices, chat, format, revise);
+	const parameters = [stream.call, choices, chat, format, revise] as const;
+	const reader = new ChunkReader(...parameters);
 	if (!streamEnd || format) return relay(stream, reader);
-	return passThrough(stream, reader, streamEnd, (source) =>
-		relay(source, new ChunkReader(stream.call, choices, chat, format, revise)),
-	);
+	return passThrough(stream, reader, streamEnd, (source) => relay(source, new ChunkReader(...parameters)));
 }
 
 /** OpenAI's mark of the end. */
@@ -220,9 +219,8 @@ export class ChunkReader implements EventReader {
 			return undefined;
 		}
 		if (!isChunk(chunk)) return this.#ifMalformed(this.#call, data);
-		if (strict !== undefined) return this.#readEvent(chunk, data);
-		this.#changeForm();
-		return this.#readEvent(chunk, JSON.stringify(chunk));
+		if (strict === undefined) this.#changeForm();
+		return this.#readEvent(chunk, strict === undefined ? JSON.stringify(chunk) : data);
 	}
 
 	/** The upstream has sent its end: finishes the choices that it left open. */
