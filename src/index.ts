@@ -70,7 +70,7 @@ export class AI extends entrypoint(() => current) {}
 export class Vectorize extends vectorizeEntrypoint(() => current) {}
 export class AiSearchNamespace extends searchNamespaceEntrypoint(() => current) {}
 export class AiSearchInstance extends searchInstanceEntrypoint(() => current) {}
-export class Connections extends connections(persistent.guardCounts) {}
+export class Connections extends connections(persistent.guardCounts, persistent.runtimeDelay) {}
 export class Drain extends drain(background) {}
 export class Objects extends objects(env, objectNames(env)) {}
 export class Reports extends reports(() => current.services) {}
@@ -152,6 +152,7 @@ export class WorkQueue extends WorkQueueObject {
 			bounds: current.storage.queue,
 			run: (row, fence, control) => Work.run(row, fence, control),
 			isClosing: () => background.isClosed,
+			isYielding: () => persistent.jobPace.isLive && persistent.runtimeDelay.isBehind,
 			track: background.waitUntil,
 		};
 	}

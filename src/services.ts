@@ -27,6 +27,7 @@ import { OpenObjects } from "./core/open-objects.ts";
 import { pick, present } from "./core/present.ts";
 import { PROCESS_COUNTS } from "./core/process-counts.ts";
 import { RunningRequests } from "./core/running-requests.ts";
+import { RuntimeDelay } from "./core/runtime-delay.ts";
 import { timeOrderedUuid } from "./core/time-ordered-uuid.ts";
 import { FLEET_NAME } from "./fleet/fleet.ts";
 import { IsolateHealth } from "./fleet/health.ts";
@@ -90,6 +91,7 @@ type Configured = Pick<
 type Persistent = Omit<AppServices, keyof Configured> & {
 	background: Background;
 	guardCounts: GuardCounts;
+	runtimeDelay: RuntimeDelay;
 	runningRequests: RunningRequests;
 	responseStores: DurableObjectNamespace<ResponseStoreObject>;
 	retrievalObjects: RetrievalObjects;
@@ -177,6 +179,7 @@ export function createPersistent(
 		(account: string): Part =>
 			callsOfPart(() => part(GATEWAYS.getByName(account)));
 	const [failureCounts, requestTimes] = [new FailureCounts(), new RequestTimes()];
+	const runtimeDelay = new RuntimeDelay(now);
 	const jobPace = new Pace(now, () => runningRequests.size);
 	const unbilledObservers = [
 		...unbilledObserversOf({ log: logFailure, analytics: bindings.ANALYTICS }),
@@ -242,6 +245,7 @@ export function createPersistent(
 		observers: [ledgerObserver(ledgers), ...unbilledObservers],
 		unbilledObservers,
 		jobPace,
+		runtimeDelay,
 		gatewayLogs: new GatewayLogs({
 			object: (name) => GATEWAY.getByName(name),
 			...flushing,

@@ -7,12 +7,11 @@
  * fair queueing: a caller's *tag* is what it has used, and the *turn* is the tag up to which all callers have been served.
  */
 
+import { BEHIND_MS } from "../../src/core/runtime-delay.ts";
 import type { CountReport } from "../../src/core/shared-count.ts";
 
 /** The class of the metrics. */
 const PACED = "paced_requests";
-/** Later answers to a probe: the runtime is behind. */
-const BEHIND_MS = 15;
 /** After each probe the rate changes by these factors. */
 const SLOWER = 0.85;
 const FASTER = 1.1;

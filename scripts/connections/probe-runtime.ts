@@ -1,5 +1,6 @@
 /** Measures how late the runtime is: one small request after the other, while callers have requests under way. */
 import { Agent, request } from "node:http";
+import { LATE_PARAMETER } from "../../src/core/runtime-delay.ts";
 import { PROBE_PATH } from "../../src/core/shared-count.ts";
 import type { Pace } from "./pace.ts";
 
@@ -12,6 +13,8 @@ export function probeRuntime(
 	{ pace, places, now }: { pace: Pace; places: { readonly underWay: number }; now(): number },
 ): { stop(): void } {
 	const agent = new Agent({ keepAlive: true });
+	/** Of the probe before. The runtime itself cannot measure it. */
+	let lateMs = 0;
 	const probe = (): void => {
 		if (places.underWay === 0) {
 			pace.end();
@@ -19,8 +22,10 @@ export function probeRuntime(
 			return;
 		}
 		const sentAt = now();
-		const sent = request({ socketPath, path: PROBE_PATH, agent }, (answer) => {
-			pace.probed(now() - sentAt);
+		const path = `${PROBE_PATH}?${LATE_PARAMETER}=${Math.round(lateMs)}`;
+		const sent = request({ socketPath, path, agent }, (answer) => {
+			lateMs = now() - sentAt;
+			pace.probed(lateMs);
 			answer.resume();
 			answer.once("close", next);
 		});

@@ -6,6 +6,7 @@ import { diskSpace } from "../../src/core/disk-space.ts";
 import { AiError } from "../../src/core/errors.ts";
 import { objectUnavailable } from "../../src/core/object-failure.ts";
 import { runBytes } from "../../src/core/process-counts.ts";
+import { RuntimeDelay } from "../../src/core/runtime-delay.ts";
 import { RunBytes, type StreamRunCalls } from "../../src/gateways/client/run-bytes.ts";
 import { connections, GuardCounts } from "../../src/surfaces/operations/guard-counts.ts";
 import { completion, ENGINE_VARS, testGateway, upstream } from "../gateway.ts";
@@ -80,7 +81,7 @@ describe("a full disk", () => {
 	it("is known from the process that watches it, whose report leaves the counts of the guard", async () => {
 		diskSpace.set(undefined);
 		const counts = new GuardCounts();
-		const Connections = connections(counts);
+		const Connections = connections(counts, new RuntimeDelay(Date.now));
 		const entrypoint = new Connections(createExecutionContext(), env);
 		const send = (reports: object) =>
 			entrypoint.fetch(new Request("http://counts", { method: "POST", body: JSON.stringify(reports) }));

@@ -17,6 +17,8 @@ export const QUEUE_NAME = "queue";
 const SHIFT_MS = 5 * 60_000;
 /** If the process is killed during a shift, the next shift starts this long after the start of the last one, or at the restart. */
 const WATCH_MS = 1_000;
+/** Until it is asked again whether live requests wait for the process. */
+const YIELD_MS = 500;
 /** While the process stops. */
 const CLOSING_MS = 30_000;
 const PROGRESS_MS = 1_000;
@@ -35,6 +37,8 @@ export interface WorkQueueServices {
 	run: WorkCalls["run"];
 	/** The process stops: no item may start. */
 	isClosing(): boolean;
+	/** Live requests wait for the process: an account runs one item at a time. */
+	isYielding(): boolean;
 	/** Delays the stop of the process until the run ends. */
 	track(run: Promise<void>): void;
 }
@@ -180,7 +184,8 @@ export abstract class WorkQueueObject extends DurableObject {
 			const now = Date.now();
 			if (this.#runs.size === 0 || now >= end || now < end - SHIFT_MS) return;
 			// An item that is ready now waits for the end of another one.
-			const wait = Math.min(end, this.#lanes.nextAfter(now) ?? end) - now;
+			const again = this.services().isYielding() ? now + YIELD_MS : end;
+			const wait = Math.min(end, again, this.#lanes.nextAfter(now) ?? end) - now;
 			const timer = setTimeout(this.#wake.resolve, Math.max(1, wait));
 			await this.#wake.promise;
 			clearTimeout(timer);
@@ -188,12 +193,13 @@ export abstract class WorkQueueObject extends DurableObject {
 	}
 
 	#startReady(): void {
-		const { bounds, isClosing } = this.services();
+		const { bounds, isClosing, isYielding } = this.services();
 		for (;;) {
 			const now = Date.now();
 			if (now < this.#latest) this.#lanes.forgetTimes();
 			this.#latest = now;
-			const lane = isClosing() ? undefined : this.#lanes.next(bounds, now);
+			const present = isYielding() ? { ...bounds, accountConcurrency: 1 } : bounds;
+			const lane = isClosing() ? undefined : this.#lanes.next(present, now);
 			if (!lane) return;
 			const row = this.#table.first(lane.account, lane.kind);
 			if (!row || !isReady(row, now)) this.#lanes.postpone(lane, row?.startAt ?? Number.POSITIVE_INFINITY);

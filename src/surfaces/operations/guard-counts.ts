@@ -6,6 +6,7 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import * as z from "zod";
 import { DISK_CLASS, diskSpace } from "../../core/disk-space.ts";
 import { lazy } from "../../core/lazy.ts";
+import { LATE_PARAMETER, type RuntimeDelay } from "../../core/runtime-delay.ts";
 import { COLLECTION_PATH, type CountReport, PROBE_PATH } from "../../core/shared-count.ts";
 
 const Counts = lazy(() =>
@@ -39,11 +40,14 @@ function collectGarbage(): void {
 	(globalThis as CollectingRuntime).gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
 }
 
-export function connections(counts: GuardCounts) {
+export function connections(counts: GuardCounts, delay: RuntimeDelay) {
 	return class extends WorkerEntrypoint {
 		override async fetch(request: Request): Promise<Response> {
-			const { pathname } = new URL(request.url);
-			if (pathname === PROBE_PATH) return new Response(null, { status: 204 });
+			const { pathname, searchParams } = new URL(request.url);
+			if (pathname === PROBE_PATH) {
+				delay.set(Number(searchParams.get(LATE_PARAMETER)));
+				return new Response(null, { status: 204 });
+			}
 			counts.set(await request.json());
 			if (pathname === COLLECTION_PATH) collectGarbage();
 			return new Response(null, { status: 204 });

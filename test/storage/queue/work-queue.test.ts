@@ -36,7 +36,11 @@ function replaceServices(instance: WorkQueueObject, services: WorkQueueServices)
 }
 
 /** A queue of its own, with handlers by kind. */
-async function newQueue(handlers: Record<string, WorkHandler>, bounds: Partial<QueueBounds> = {}) {
+async function newQueue(
+	handlers: Record<string, WorkHandler>,
+	bounds: Partial<QueueBounds> = {},
+	isYielding = () => false,
+) {
 	const namespace = env.WORK_QUEUE as unknown as DurableObjectNamespace<WorkQueueObject>;
 	const name = crypto.randomUUID();
 	// The stub of an object that has ended is broken.
@@ -45,6 +49,7 @@ async function newQueue(handlers: Record<string, WorkHandler>, bounds: Partial<Q
 		bounds: { ...BOUNDS, ...bounds },
 		run: (row, fence, control) => runWork(row, { fence, control, handler: async () => handlers[row.kind] }),
 		isClosing: () => false,
+		isYielding,
 		track: () => {},
 	};
 	await runInDurableObject(stubOf(), (instance) => {
@@ -137,6 +142,24 @@ describe("the queue", () => {
 		await expect.poll(() => started.slice(4)).toEqual(["umbrella u1"]);
 		for (const key of ["u0", "u1", ...keys]) open(key);
 		await expect.poll(() => started).toHaveLength(22);
+	});
+
+	it("runs one item of an account while live requests wait for the process", async () => {
+		const { wait, open } = gates();
+		const started: string[] = [];
+		const run = async ({ key }: WorkRun): Promise<void> => {
+			started.push(key);
+			await wait(key);
+		};
+		let isYielding = true;
+		const { queue } = await newQueue({ line: { run } }, {}, () => isYielding);
+		await queue.enqueue([id("0"), id("1"), id("u0", "umbrella"), id("u1", "umbrella")]);
+		await expect.poll(() => started).toEqual(["0", "u0"]);
+		open("0");
+		await expect.poll(() => started).toEqual(["0", "u0", "1"]);
+		isYielding = false;
+		await expect.poll(() => started, { timeout: 5_000 }).toEqual(["0", "u0", "1", "u1"]);
+		for (const key of ["1", "u0", "u1"]) open(key);
 	});
 
 	it("does not let one kind delay another of the same account", async () => {

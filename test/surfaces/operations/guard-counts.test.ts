@@ -1,12 +1,13 @@
 /** What the connection guard tells the gateway. */
 import { createExecutionContext, env } from "cloudflare:test";
 import { afterEach, expect, it, vi } from "vitest";
+import { RuntimeDelay } from "../../../src/core/runtime-delay.ts";
 import { connections, GuardCounts } from "../../../src/surfaces/operations/guard-counts.ts";
 
 const COUNT = { name: "connections", used: 3, limit: 144, refused: 2 };
 
 const post = async (counts: GuardCounts, report: unknown, path = "/"): Promise<number> => {
-	const Connections = connections(counts);
+	const Connections = connections(counts, new RuntimeDelay(Date.now));
 	const entrypoint = new Connections(createExecutionContext(), env);
 	const request = new Request(`http://guard${path}`, { method: "POST", body: JSON.stringify(report) });
 	return (await entrypoint.fetch(request)).status;
@@ -32,4 +33,25 @@ it("the runtime collects its garbage when the guard says so, if it can", async (
 	expect(gc.mock.calls).toEqual([[{ type: "major", execution: "sync", flavor: "last-resort" }]]);
 	vi.stubGlobal("gc", undefined);
 	expect(await post(new GuardCounts(), [], "/collect-garbage")).toBe(204);
+});
+
+it("a probe says how late the one before was, which counts for five seconds", async () => {
+	let now = 1_000;
+	const delay = new RuntimeDelay(() => now);
+	const Connections = connections(new GuardCounts(), delay);
+	const entrypoint = new Connections(createExecutionContext(), env);
+	const probe = async (query: string): Promise<boolean> => {
+		expect((await entrypoint.fetch(new Request(`http://guard/probe${query}`))).status).toBe(204);
+		return delay.isBehind;
+	};
+	expect(delay.isBehind).toBe(false);
+	expect(await probe("?late=15")).toBe(false);
+	expect(await probe("?late=16")).toBe(true);
+	now += 4_999;
+	expect(delay.isBehind).toBe(true);
+	now += 1;
+	expect(delay.isBehind).toBe(false);
+	expect(await probe("?late=16")).toBe(true);
+	expect(await probe("?late=x")).toBe(false);
+	expect(await probe("")).toBe(false);
 });
