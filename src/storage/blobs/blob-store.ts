@@ -66,10 +66,8 @@ export class BlobStoreObject extends DurableObject {
 		if (refusal) return refusal;
 		const content = this.#nextContent();
 		this.#pieces.write(content, 0, bytes);
-		return {
-			ok: true,
-			head: await this.#commit(key, { content, store: "pieces", name: null }, bytes.length),
-		};
+		const head = await this.#commit(key, { content, store: "pieces", name: null }, bytes.length);
+		return { ok: true, head };
 	}
 
 	/** Starts a put. `bytes`: its size, if it is known. `name`: for a store outside. */

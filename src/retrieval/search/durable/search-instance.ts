@@ -282,10 +282,9 @@ export abstract class SearchInstanceObject extends DurableObject {
 		const work = openWork(setup, tables);
 		if (work.length > 0) await this.ctx.storage.setAlarm(now + ENQUEUE_AFTER_MS);
 		else if (source) await this.ctx.storage.setAlarm(tables.jobs.nextStart(source.intervalMs));
-		if (work.length === 0) return;
-		// The queue is full or unreachable: the next alarm tries again.
 		const queue = this.queue();
-		await queue.enqueue(work).catch(() => 0);
+		// The queue is full or unreachable: the next alarm tries again.
+		if (work.length > 0) await queue.enqueue(work).catch(() => 0);
 	}
 
 	async #schedule(time: number): Promise<void> {
