@@ -2,13 +2,16 @@
 
 import { release } from "../../media/bytes.ts";
 
-/** Written by `write`; deleted with their content. */
+/**
+ * Written by `write`; deleted with their content. Not without a rowid: a search by the key would then read each row that it compares whole, a
+ * megabyte with its overflow pages. Tables of an earlier version are so, and work in the same way.
+ */
 const PIECES = `CREATE TABLE IF NOT EXISTS pieces (
 	content INTEGER NOT NULL,
 	piece INTEGER NOT NULL,
 	bytes BLOB NOT NULL,
 	PRIMARY KEY (content, piece)
-) WITHOUT ROWID`;
+)`;
 
 /** Each piece of a content has this size, except the last one. */
 export const PIECE_BYTES = 1024 * 1024;
@@ -49,13 +52,14 @@ export class PieceTable {
 
 	/** Deletes the last pieces of a content, at most `limit`. @returns whether none remains. */
 	delete(content: number, limit: number): boolean {
-		const { rowsWritten } = this.#sql.exec(
+		this.#sql.exec(
 			`DELETE FROM pieces WHERE content = ?1 AND piece IN (
 				SELECT piece FROM pieces WHERE content = ?1 ORDER BY piece DESC LIMIT ?2
 			)`,
 			content,
 			limit,
 		);
-		return rowsWritten < limit;
+		const found = "SELECT 1 FROM pieces WHERE content = ? LIMIT 1";
+		return this.#sql.exec(found, content).toArray().length === 0;
 	}
 }
