@@ -13,14 +13,14 @@ const MUTATIONS = `CREATE TABLE IF NOT EXISTS mutations (
 	visible_at INTEGER,
 	detail TEXT NOT NULL
 )`;
-/** The vectors of a mutation, in order. The rows die with those of `mutations`. */
+/** The vectors of a mutation, in order. The rows die with those of `mutations`. Not without a rowid, as in `storage/blobs/piece-table.ts`. */
 const PARTS = `CREATE TABLE IF NOT EXISTS parts (
 	mutation INTEGER NOT NULL,
 	part INTEGER NOT NULL,
 	records TEXT NOT NULL,
 	content BLOB NOT NULL,
 	PRIMARY KEY (mutation, part)
-) WITHOUT ROWID`;
+)`;
 
 const ABANDONED_MS = 10 * 60_000;
 
