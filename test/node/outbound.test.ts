@@ -78,6 +78,7 @@ describe("the sources", () => {
 		"gateways/durable/payload-objects.ts": "a payload that the gateway has bounded and stored",
 		"gateways/scanning/text-collector.ts": "a form whose bytes have been read",
 		"http/body.ts": "a request whose length is stated and small",
+		"jobs/batches/run-line.ts": "a body that is complete in memory, whose size is checked",
 		"retrieval/documents/answer-conversion.ts": "the message of its own gateway",
 		"retrieval/documents/converter.ts": "the answer of its own converter",
 		"retrieval/search/answer.ts": "an answer of this gateway",
