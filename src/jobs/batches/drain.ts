@@ -82,8 +82,10 @@ export class Drain {
 			const delay = this.#delay();
 			const mayStart = delay === undefined && !this.#isStopping;
 			if (mayStart) this.#start();
-			if (!mayStart || (this.#running === 0 && this.#free <= 0)) this.#giveBack();
-			if (!this.#isExchanging && this.#mustExchange(mayStart)) void this.#exchange(mayStart);
+			// Lines that are given back are not claimed again at once: that would repeat as long as other batches use the pace.
+			const mayClaim = mayStart && (this.#running > 0 || this.#free > 0);
+			if (!mayClaim) this.#giveBack();
+			if (!this.#isExchanging && this.#mustExchange(mayClaim)) void this.#exchange(mayClaim);
 			if (this.#running > 0 || this.#isExchanging || this.#ready.length > 0) {
 				await this.#next();
 				if (this.#failure) throw this.#failure.error;

@@ -15,7 +15,11 @@ interface Scenario {
 	exchangeMs?: number;
 	/** Milliseconds after which the batch is cancelled. */
 	cancelAfter?: number;
+	/** Calls after which other batches use the whole pace. */
+	othersAfter?: number;
 }
+
+const MOST_CALLS = 2_000;
 
 /** Drains a batch. `now()`: milliseconds since its start. */
 function drained({
@@ -25,6 +29,7 @@ function drained({
 	characters = 1,
 	exchangeMs = 0,
 	cancelAfter,
+	othersAfter = Number.POSITIVE_INFINITY,
 }: Scenario) {
 	const begun = Date.now();
 	const now = () => Date.now() - begun;
@@ -52,7 +57,10 @@ function drained({
 		},
 		{
 			services: {
-				jobPace: { free: () => concurrency - seen.running, pause: () => 0 } as never,
+				jobPace: {
+					free: () => (seen.calls > othersAfter ? 0 : concurrency - seen.running),
+					pause: () => 0,
+				} as never,
 				jobSettings: {} as never,
 				now,
 				wait: sleep,
@@ -72,11 +80,13 @@ function drained({
 			async exchange(results, claim) {
 				expect(seen.isCalling).toBe(false);
 				seen.isCalling = true;
-				seen.calls++;
+				if (++seen.calls > MOST_CALLS) throw new Error("The drain calls without an end");
 				const isStopping = cancelAfter !== undefined && now() >= cancelAfter;
 				for (const { line, outcome } of results)
-					if (outcome.kind === "again") claimed--;
-					else seen.stored.set(line, now());
+					if (outcome.kind === "again") {
+						claimed--;
+						queued.push({ line, ticket: `t-${line}` } as ClaimedLine);
+					} else seen.stored.set(line, now());
 				const taken = isStopping ? [] : queued.splice(0, claim);
 				claimed += taken.length;
 				await sleep(exchangeMs);
@@ -137,5 +147,14 @@ describe("a drain", () => {
 		const { run, seen } = drained({ lines: 4, concurrency: 0, milliseconds: () => 1 });
 		await expect(run()).rejects.toBeInstanceOf(PostponedWork);
 		expect(seen.claimed).toBeLessThanOrEqual(0);
+	});
+
+	it("gives lines back once, and waits, when other batches use the whole pace", async () => {
+		const { run, seen } = drained({ lines: 100, concurrency: 4, milliseconds: () => 1, othersAfter: 0 });
+		await expect(run()).rejects.toThrow(PostponedWork);
+		expect(seen.calls).toBeLessThanOrEqual(2);
+		const begun = drained({ lines: 100, concurrency: 4, milliseconds: () => 1, othersAfter: 1 });
+		await expect(begun.run()).rejects.toThrow(PostponedWork);
+		expect(begun.seen.calls).toBeLessThanOrEqual(6);
 	});
 });
