@@ -70,7 +70,7 @@ const WAYS: Readonly<Record<string, (world: World) => Promise<Response>>> = {
 			),
 };
 
-/** Answers that other tests did not read stay buffered. */
+/** Answers that other tests did not read stay buffered for a while. */
 const used = (): number => bufferedBytes.report().used;
 
 /** Another account holds all but 10,000 bytes meanwhile. */
@@ -99,7 +99,7 @@ describe("the bytes of a large request", () => {
 			expect(served.status).not.toBe(429);
 			await served.text();
 			// The log of a gateway waits for its object.
-			await expect.poll(used).toBe(before);
+			await expect.poll(used).toBeLessThanOrEqual(before);
 		},
 	);
 });
@@ -150,7 +150,7 @@ describe("the bytes of a large request whose caller leaves", () => {
 			await waiting.promise;
 			expect(used()).toBeGreaterThan(before);
 			caller.abort();
-			await expect.poll(used).toBe(before);
+			await expect.poll(used).toBeLessThanOrEqual(before);
 		},
 	);
 });
@@ -168,6 +168,6 @@ describe("the bytes of a large answer of an engine", () => {
 		const served = await http(to, "Hi");
 		expect(served.status).toBe(200);
 		expect(await served.json()).toMatchObject({ result: { response: LARGE } });
-		expect(used()).toBe(before);
+		expect(used()).toBeLessThanOrEqual(before);
 	});
 });

@@ -23,8 +23,8 @@ const STORE_MS = 1_000;
 const TICK_MS = 250;
 /** Of the results of one call. */
 const MAX_CHARACTERS = 4_000_000;
-/** While other batches of the process use the pace, or the storage fails. */
-const BUSY_MS = 1_000;
+/** A line is tried again after a failure of the storage. */
+const STORAGE_RETRY_MS = 1_000;
 
 interface DrainCalls {
 	services: Pick<JobsServices, "jobPace" | "jobSettings" | "now" | "wait">;
@@ -93,7 +93,7 @@ export class Drain {
 			}
 			if (this.#isStopping) return;
 			if (delay !== undefined) throw this.#postponed(delay);
-			if (this.#free <= 0) throw this.#postponed(this.#pause);
+			if (this.#free <= 0) throw this.#postponed(this.#calls.services.jobPace.retryDelay(this.#model));
 			const nextAt = this.#rest?.nextAt;
 			if (nextAt === undefined) return;
 			throw this.#postponed(nextAt - this.#calls.services.now());
@@ -114,10 +114,6 @@ export class Drain {
 	get #free(): number {
 		const { jobPace, jobSettings } = this.#calls.services;
 		return jobPace.free(this.#model, jobSettings) - this.#starting;
-	}
-
-	get #pause(): number {
-		return this.#calls.services.jobPace.pause(this.#model) || BUSY_MS;
 	}
 
 	/** Whether lines are claimed by a call of their own. */
@@ -163,7 +159,7 @@ export class Drain {
 		} catch (thrown) {
 			// Of the storage.
 			const { code, description } = toAiError(thrown);
-			const until = this.#calls.services.now() + BUSY_MS;
+			const until = this.#calls.services.now() + STORAGE_RETRY_MS;
 			return {
 				end: { line, ticket, settlements: [], outcome: { kind: "again", startAt: until, counts: false } },
 				wait: { code, message: description, until },

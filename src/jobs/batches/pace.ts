@@ -36,6 +36,11 @@ const PLACE_MS = 1_000;
 /** Only after so many requests is the time known. */
 const MIN_SAMPLES = 5;
 const MAX_KEYS = 1_000;
+/** A batch without a place tries again after this time. */
+const BUSY_MS = 1_000;
+/** Between two batches that try again. Each try costs commits. */
+const RETRY_GAP_MS = 100;
+const MAX_RETRY_MS = 5 * 60_000;
 
 interface Lane {
 	limit: number;
@@ -83,6 +88,8 @@ export class Pace {
 	#liveDistance = MAX_LIVE_MS;
 	/** When the next line of the process may take a place, because of live requests. */
 	#nextAt = 0;
+	/** When the latest batch without a place tries again. */
+	#lastRetryAt = 0;
 
 	/** `now`: epoch milliseconds. `runningRequests`: of the process, with lines. */
 	constructor(now: () => number, runningRequests = (): number => 0) {
@@ -102,6 +109,16 @@ export class Pace {
 	/** Milliseconds of the pause after a refusal. */
 	pause(model: string): number {
 		return this.#pauseOf(this.#lane(this.#keyOf(model)));
+	}
+
+	/** Milliseconds before a batch without a place tries again. The batches of the process do this one after the other, however many wait. */
+	retryDelay(model: string): number {
+		const now = this.#now();
+		const earliest = now + (this.pause(model) || BUSY_MS);
+		const next = this.#lastRetryAt + RETRY_GAP_MS;
+		// The clock may be set back.
+		this.#lastRetryAt = next - now > MAX_RETRY_MS ? earliest : Math.max(earliest, next);
+		return this.#lastRetryAt - now;
 	}
 
 	/** How long an admission waits for others. */

@@ -60,6 +60,7 @@ function drained({
 				jobPace: {
 					free: () => (seen.calls > othersAfter ? 0 : concurrency - seen.running),
 					pause: () => 0,
+					retryDelay: () => 1_000,
 				} as never,
 				jobSettings: {} as never,
 				now,

@@ -44,6 +44,22 @@ describe("the pace of lines", () => {
 		expect(free()).toBe(2);
 	});
 
+	it("lets batches without a place try again one after the other, ten a second", () => {
+		const { pace, run, pass } = started();
+		const delays = (count: number): number[] => Array.from({ length: count }, () => pace.retryDelay(MODEL));
+		expect(delays(3)).toEqual([1_000, 1_100, 1_200]);
+		pass(1_000);
+		expect(delays(2)).toEqual([1_000, 1_100]);
+		// The first answer names the backend.
+		run(false);
+		run(true);
+		expect(delays(1)).toEqual([2_000]);
+		const latest = delays(400).at(-1);
+		expect(latest).toBe(2_000 + 400 * 100);
+		pass(-3_600_000);
+		expect(delays(2)).toEqual([1_000, 1_100]);
+	});
+
 	it("lets lines take places one after another for a second after a live request", async () => {
 		const { pace, live, pass } = started();
 		const delays = async (count: number): Promise<number[]> => {
