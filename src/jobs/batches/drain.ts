@@ -13,10 +13,6 @@ import type { FinishedLine, LineContext } from "./run-line.ts";
 /** A run ends after this time, or after so many lines, and the next one continues: the platform bounds the calls of a request. */
 const SHIFT_MS = 5 * 60_000;
 const SHIFT_LINES = 2_000;
-/** Lines that are claimed, or whose ends are stored, at once. */
-const GROUP_LINES = 32;
-/** Further lines are claimed when so few wait to start. */
-const LOW_LINES = 16;
 /** Ends are stored after this time: a process that is killed loses those that are not. In the same time a cancelled batch is noticed. */
 const STORE_MS = 1_000;
 /** How often this is checked. */
@@ -118,8 +114,9 @@ export class Drain {
 
 	/** Whether lines are claimed by a call of their own. */
 	get #mayClaim(): boolean {
-		if (this.#ready.length > LOW_LINES) return false;
 		const { jobPace, now } = this.#calls.services;
+		// Half a group waits to start.
+		if (this.#ready.length > jobPace.groupLines / 2) return false;
 		// A place becomes free when a line ends, but not in a pause.
 		if (this.#free <= 0 && (this.#running === 0 || jobPace.pause(this.#model) > 0)) return false;
 		return !this.#rest || (this.#rest.nextAt !== undefined && this.#rest.nextAt <= now());
@@ -127,7 +124,8 @@ export class Drain {
 
 	#mustExchange(mayStart: boolean): boolean {
 		if (mayStart && this.#mayClaim) return true;
-		if (this.#ended.length >= GROUP_LINES || charactersOf(this.#ended) >= MAX_CHARACTERS) return true;
+		const { groupLines } = this.#calls.services.jobPace;
+		if (this.#ended.length >= groupLines || charactersOf(this.#ended) >= MAX_CHARACTERS) return true;
 		if (this.#running === 0) return this.#ended.length > 0;
 		const since = this.#calls.services.now() - this.#exchangedAt;
 		// The clock may be set back.
@@ -193,8 +191,9 @@ export class Drain {
 		this.#isExchanging = true;
 		this.#exchangedAt = this.#calls.services.now();
 		try {
-			const isLow = this.#ready.length <= Math.max(LOW_LINES, this.#ended.length);
-			await this.#store(mayStart && isLow ? GROUP_LINES : 0);
+			const { groupLines } = this.#calls.services.jobPace;
+			const isLow = this.#ready.length <= Math.max(groupLines / 2, this.#ended.length);
+			await this.#store(mayStart && isLow ? groupLines : 0);
 		} catch (error) {
 			this.#failure = { error };
 		}
@@ -203,6 +202,7 @@ export class Drain {
 	}
 
 	async #store(claim: number): Promise<void> {
+		const { jobPace, wait } = this.#calls.services;
 		const ended = this.#endedTogether();
 		// A batch that waited waits until a line has an answer.
 		const isAnswered = ended.some(({ outcome }) => outcome.kind !== "again");
@@ -210,7 +210,10 @@ export class Drain {
 		const { lines, isStopping, nextAt } = await this.#calls.exchange(ended, claim, waiting);
 		this.#isStopping = isStopping;
 		if (claim > 0) this.#rest = lines.length > 0 ? undefined : { ...(nextAt !== undefined && { nextAt }) };
-		if (lines.length > 0) await this.#calls.reader.load(lines);
+		if (lines.length > 0) {
+			await jobPace.giveWay(wait);
+			await this.#calls.reader.load(lines);
+		}
 		this.#ready.push(...lines);
 	}
 

@@ -5,7 +5,7 @@
 import type { Admission, Admitted } from "../../accounts/admission.ts";
 
 /** Of one call, so that it does not block the object for long. */
-const MAX_ADMISSIONS = 32;
+const MAX_ADMISSIONS = 64;
 
 type AdmitAll = (admissions: readonly Admission[]) => Promise<readonly Admitted[]>;
 

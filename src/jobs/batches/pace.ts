@@ -27,9 +27,13 @@ const MIN_LIVE_MS = 100;
 const MAX_LIVE_MS = 1_000;
 /** Lines start so long before they find a place. */
 const AHEAD_MS = 100;
-const MAX_AHEAD = 32;
+const MAX_AHEAD = 64;
+/** Lines that are claimed, or whose ends are stored, at once. Beside live requests fewer, because these wait meanwhile. */
+const GROUP_LINES = 64;
+const LIVE_GROUP_LINES = 16;
+const LIVE_PAUSE_MS = 5;
 /** Admissions wait so long for others that share their call. */
-const GATHER_MS = 10;
+const GATHER_MS = 30;
 const LIVE_GATHER_MS = 200;
 /** A line that waits for a place tries again: the one that ends may be that of a run that was lost. */
 const PLACE_MS = 1_000;
@@ -65,9 +69,11 @@ interface LiveTimes {
 	beside: { average: number; count: number };
 }
 
+type Wait = (milliseconds: number) => Promise<void>;
+
 export interface LinePlace {
 	/** Resolves when the line may call its backend. */
-	take(wait: (milliseconds: number) => Promise<void>): Promise<void>;
+	take(wait: Wait): Promise<void>;
 	/** The line has ended. `backend`: empty if none has answered. */
 	end(end: { backend: string; isBusy: boolean }): void;
 }
@@ -124,6 +130,16 @@ export class Pace {
 	/** How long an admission waits for others. */
 	get gatherMs(): number {
 		return this.isLive ? LIVE_GATHER_MS : GATHER_MS;
+	}
+
+	/** Lines that are claimed, or whose ends are stored, at once. */
+	get groupLines(): number {
+		return this.isLive ? LIVE_GROUP_LINES : GROUP_LINES;
+	}
+
+	/** Beside live requests waits between two calls of an object, so that the process handles what has arrived. */
+	async giveWay(wait: Wait): Promise<void> {
+		if (this.isLive) await wait(LIVE_PAUSE_MS);
 	}
 
 	/** A live request is under way, or others are expected. */

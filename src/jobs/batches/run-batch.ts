@@ -103,7 +103,10 @@ class BatchRun {
 			? await validateFile(stored.body, {
 					endpoint,
 					limits: services.limits,
-					add: async (lines) => kept(await services.jobs.runs(account, (runs) => runs.add(key, lines))),
+					add: async (lines) => {
+						await services.jobPace.giveWay(services.wait);
+						return kept(await services.jobs.runs(account, (runs) => runs.add(key, lines)));
+					},
 					modelMistake: (model) => run.modelMistake(model, endpoint, caller),
 				})
 			: {
@@ -168,6 +171,8 @@ class BatchRun {
 	/** The account books each ticket once, so a second delivery has no effect. */
 	async #deliver(settlements: readonly Settlement[]): Promise<void> {
 		if (settlements.length === 0) return;
+		const { jobPace, wait } = this.#context.services;
+		await jobPace.giveWay(wait);
 		await this.#context.services.ledgers.of(this.#work.account).settleNow(settlements);
 		this.#delivered.push(...settlements.map(({ ticket }) => ticket));
 	}

@@ -63,15 +63,17 @@ async function* resultLines(
 	isError: boolean,
 	{ account, key, services }: ResultContext,
 ): AsyncGenerator<string> {
-	const { jobs } = services;
+	const { jobPace, jobs, wait } = services;
 	let from: { line: number; piece: number } | undefined = { line: 0, piece: 0 };
 	while (from) {
 		const start: { line: number; piece: number } = from;
+		await jobPace.giveWay(wait);
 		const part = await jobs.runs(account, (runs) => runs.results(key, isError, start));
 		if (part && part.text !== "") yield part.text;
 		from = part?.next;
 	}
 	for (let after = 0; record.unfinished > 0; ) {
+		await jobPace.giveWay(wait);
 		const part = await jobs.runs(account, (runs) => runs.unfinished(key, after));
 		const last = part?.lines.at(-1);
 		if (!part || !last) return;

@@ -59,6 +59,8 @@ function drained({
 			services: {
 				jobPace: {
 					free: () => (seen.calls > othersAfter ? 0 : concurrency - seen.running),
+					groupLines: 32,
+					giveWay: async () => {},
 					pause: () => 0,
 					retryDelay: () => 1_000,
 				} as never,

@@ -30,14 +30,14 @@ describe("the admissions of lines", () => {
 		expect(calls).toEqual([["t-0", "t-1", "t-2"]]);
 	});
 
-	it("are at most 32 in a call", async () => {
+	it("are at most 64 in a call", async () => {
 		const { add, calls, timers } = started();
-		const all = Array.from({ length: 40 }, (_, index) => add(index));
-		await Promise.all(all.slice(0, 32));
-		expect(calls.map((tickets) => tickets.length)).toEqual([32]);
+		const all = Array.from({ length: 72 }, (_, index) => add(index));
+		await Promise.all(all.slice(0, 64));
+		expect(calls.map((tickets) => tickets.length)).toEqual([64]);
 		for (const fire of timers) fire();
 		await Promise.all(all);
-		expect(calls.map((tickets) => tickets.length)).toEqual([32, 8]);
+		expect(calls.map((tickets) => tickets.length)).toEqual([64, 8]);
 	});
 
 	it("get the failure of their call, or a failure if it has no answer for them", async () => {

@@ -117,6 +117,17 @@ describe("the pace of lines", () => {
 		expect(pace.isLive).toBe(true);
 	});
 
+	it("has smaller groups, and pauses between their calls, beside live requests", async () => {
+		const { pace, live } = started();
+		const waits: number[] = [];
+		const wait = async (milliseconds: number) => void waits.push(milliseconds);
+		await pace.giveWay(wait);
+		expect([pace.groupLines, pace.gatherMs, waits]).toEqual([64, 30, []]);
+		live(10);
+		await pace.giveWay(wait);
+		expect([pace.groupLines, pace.gatherMs, waits]).toEqual([16, 200, [5]]);
+	});
+
 	it("starts fast lines before there is a place, and gives it to the one that waits the longest", async () => {
 		const { pace, free, pass } = started();
 		const end = { backend: "", isBusy: false };

@@ -215,8 +215,11 @@ describe("a batch whose account has reached a limit", () => {
 			jsonLines(Array.from({ length: 40 }, (_, index) => chat(String(index), { max_tokens: 500 }))),
 		);
 		let postponed: number | undefined = 0;
-		for (let run = 0; run < 20 && postponed !== undefined && postponed < 60_000; run++)
+		for (let run = 0; run < 20 && postponed !== undefined && postponed < 60_000; run++) {
+			// Lines that were refused for a moment, because of those that ran, are tried again after it.
+			await scheduler.wait(postponed);
 			postponed = await runOnce();
+		}
 		expect(postponed).toBeGreaterThanOrEqual(60_000);
 		const waiting = (await openai.batches.retrieve(batch.id)) as OpenAiBatch;
 		expect(waiting).toMatchObject({
