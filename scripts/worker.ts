@@ -6,7 +6,7 @@
  *
  * `index.js` has what every request needs. Each `import()` in the sources (the simulator, kinds of documents, most kinds of backends) becomes
  * another file, which the runtime evaluates at its first use. Code that several of them share is a file too. File names contain a hash
- * of the content.
+ * of the content. A build of sources that have not changed writes nothing (`build-record.ts`).
  */
 import { createHash } from "node:crypto";
 import {
@@ -19,10 +19,11 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
-import { type Plugin, rolldown } from "rolldown";
+import type { Plugin } from "rolldown";
 import { REDUCED_BUILD } from "../miniflare/modules.ts";
 import { DOCUMENT_KINDS } from "../src/retrieval/documents/formats.ts";
 import { expectedName } from "../src/schemas/explain.ts";
+import { equalBuild, forgetBuild, recordBuild } from "./build-record.ts";
 import { readOptions } from "./options.ts";
 import { leaveRoomsOut, withDependents } from "./rooms.ts";
 import { DIST, ROOT } from "./root.ts";
@@ -73,8 +74,16 @@ interface WorkerBuild {
 const RUNTIME = "\0rolldown/runtime.js";
 const RUNTIME_FILE = join(ROOT, "node_modules/rolldown/package.json");
 
+/** What decides how the sources are bundled. */
+const BUILDERS = ["scripts/worker.ts", "scripts/rooms.ts", "package-lock.json"];
+
 /** Returns the bundled files, as paths below the root. */
-export async function bundleWorker(
+export async function bundleWorker(outdir: string, build: WorkerBuild = {}): Promise<string[]> {
+	return (await bundle(outdir, build)).bundled;
+}
+
+/** `sources`: all files that were read, also those of which nothing is in the bundle. */
+async function bundle(
 	outdir: string,
 	{
 		root = ROOT,
@@ -83,10 +92,12 @@ export async function bundleWorker(
 		without: parts = [],
 		isWithConverter = false,
 		plugins = [],
-	}: WorkerBuild = {},
-): Promise<string[]> {
+	}: WorkerBuild,
+): Promise<{ bundled: string[]; sources: string[] }> {
 	const without = withDependents(parts);
-	const bundle = await rolldown({
+	// A build that is there already does not need it, and it loads slowly.
+	const { rolldown } = await import("rolldown");
+	const build = await rolldown({
 		cwd: root,
 		input: { index: entry },
 		// The settings of wrangler's own bundler.
@@ -114,7 +125,7 @@ export async function bundleWorker(
 		onLog: (level, log, report) => report(log.code === "UNRESOLVED_IMPORT" ? "error" : level, log),
 	});
 	try {
-		const { output } = await bundle.write({
+		const { output } = await build.write({
 			dir: outdir,
 			format: "esm",
 			chunkFileNames: "[name]-[hash].part.js",
@@ -124,18 +135,18 @@ export async function bundleWorker(
 		});
 		// `wrangler types` reads the types of the bindings from it.
 		writeFileSync(join(outdir, "index.d.ts"), 'export * from "../../src/index.ts";\n');
-		return (
-			output
-				.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []))
-				.map((id) => (id === RUNTIME ? RUNTIME_FILE : id))
-				// Other modules that a plugin makes have no file.
-				.filter((id) => !id.startsWith("\0"))
-				.map((file) => relative(ROOT, file))
-		);
+		const bundled = output
+			.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []))
+			.map((id) => (id === RUNTIME ? RUNTIME_FILE : id));
+		return { bundled: filesOf(bundled), sources: filesOf(await build.watchFiles) };
 	} finally {
-		await bundle.close();
+		await build.close();
 	}
 }
+
+/** Other modules that a plugin makes have no file. */
+const filesOf = (ids: readonly string[]): string[] =>
+	ids.filter((id) => !id.startsWith("\0")).map((file) => relative(ROOT, file));
 
 /** A module of WebAssembly becomes a file, which the runtime compiles: it compiles no bytes that code gives it. */
 function wasmFiles(): Plugin {
@@ -143,7 +154,9 @@ function wasmFiles(): Plugin {
 		name: "wasm-files",
 		resolveId(source, importer) {
 			if (!source.endsWith(".wasm") || importer === undefined) return undefined;
-			const content = readFileSync(join(dirname(importer), source));
+			const file = join(dirname(importer), source);
+			this.addWatchFile(file);
+			const content = readFileSync(file);
 			const digest = createHash("sha256").update(content).digest("hex").slice(0, 8);
 			const fileName = basename(source).replace(/\.wasm$/, `-${digest}.wasm`);
 			this.emitFile({ type: "asset", fileName, source: content });
@@ -183,12 +196,27 @@ export async function buildWorker(): Promise<string[]> {
 	return [...worker, ...(await buildIn("documents", { entry: CONVERTER_ENTRY }))];
 }
 
-const buildIn = (target: "worker" | "documents" | "deploy", options: WorkerBuild = {}): Promise<string[]> =>
-	withBuilding(async (folder) => {
-		const bundled = await bundleWorker(folder, options);
-		place(folder, join(DIST, target), "index.js");
+/** Builds nothing if the folder has the same build of the same sources. */
+async function buildIn(
+	target: "worker" | "documents" | "deploy",
+	options: WorkerBuild = {},
+): Promise<string[]> {
+	const [to, entry, made] = [join(DIST, target), "index.js", JSON.stringify(options)];
+	const existing = equalBuild(to, made, entry);
+	if (existing) return existing;
+	return withBuilding(async (folder) => {
+		const startedAt = Date.now();
+		const { bundled, sources } = await bundle(folder, options);
+		const outputs = readdirSync(folder);
+		forgetBuild(to);
+		place(folder, to, entry);
+		recordBuild(to, startedAt, {
+			...{ options: made, outputs, bundled },
+			sources: [...BUILDERS, ...sources],
+		});
 		return bundled;
 	});
+}
 
 /**
  * Moves built files to their folder: the entry file after the files that it loads, and deletes old files last. So a process that
