@@ -1,4 +1,4 @@
-/** What is not an admission: the credentials, the reports and the settings of one account. */
+/** The credentials, the reports and the settings of one account. It admits no requests. */
 import { AiError } from "../../core/errors.ts";
 import type { FreshCache } from "../../core/fresh-cache.ts";
 import { present } from "../../core/present.ts";
