@@ -65,8 +65,7 @@ export class Exchange implements ExchangeFacts {
 	readonly attempts: Attempt[] = [];
 	readonly #services: ExchangeServices;
 	readonly #observers: readonly ExchangeObserver[];
-	/** Only the exchange changes it. */
-	state: ExchangeState = "received";
+	#state: ExchangeState = "received";
 	#reservation: Reservation | undefined;
 	#credentialVerified: boolean;
 	#hasTokenBudget = false;
@@ -89,6 +88,10 @@ export class Exchange implements ExchangeFacts {
 		this.#observers = observers.length === 0 ? services.observers : [...services.observers, ...observers];
 	}
 
+	get state(): ExchangeState {
+		return this.#state;
+	}
+
 	/**
 	 * The account's object is called to admit the request. From here on the exchange keeps the request's context alive until it ends, so
 	 * that a caller who disconnects cannot prevent the settlement. A request in a gateway is counted by the gateway, with all models that it
@@ -98,7 +101,7 @@ export class Exchange implements ExchangeFacts {
 		const isInGateway = typeof admission.credential.gateway === "string";
 		const place = this.#services.waitUntil(this.ended, isInGateway ? undefined : this.account);
 		const reserve = (): void => {
-			this.state = "reserved";
+			this.#state = "reserved";
 			this.#reservation = { admission, model };
 		};
 		if (place) return place.then(reserve);
@@ -108,7 +111,7 @@ export class Exchange implements ExchangeFacts {
 
 	/** The account has admitted the request. `limited`: the token has a budget of its own. */
 	admit({ limited = false }: { limited?: boolean }): void {
-		if (this.state === "reserved") this.state = "admitted";
+		if (this.#state === "reserved") this.#state = "admitted";
 		this.#credentialVerified = true;
 		this.#hasTokenBudget = limited;
 	}
@@ -122,7 +125,7 @@ export class Exchange implements ExchangeFacts {
 
 	/** Another exchange replaces this one. The observers receive nothing of it. */
 	dismiss(): void {
-		this.state = "ended";
+		this.#state = "ended";
 		this.#credentialVerified = true;
 		this.#ended.resolve();
 	}
@@ -167,7 +170,7 @@ export class Exchange implements ExchangeFacts {
 	/** The first part of the answer goes to the caller. */
 	begin(): void {
 		this.#firstByteAt ??= this.#services.now();
-		if (this.state === "admitted") this.state = "streaming";
+		if (this.#state === "admitted") this.#state = "streaming";
 	}
 
 	/**
@@ -207,7 +210,7 @@ export class Exchange implements ExchangeFacts {
 		const attempts = this.attempts.length;
 		failure.exchange = { attempts, credentialVerified: this.#credentialVerified };
 		const isAborted = failure.key === "aborted";
-		const isSent = isAborted && this.state === "admitted" && attempts > 0 && !this.attempts.at(-1)?.failure;
+		const isSent = isAborted && this.#state === "admitted" && attempts > 0 && !this.attempts.at(-1)?.failure;
 		const { quantities = {}, estimated = false } = (isSent && measureInput?.()) || {};
 		this.#end({
 			failure,
@@ -249,8 +252,8 @@ export class Exchange implements ExchangeFacts {
 	}
 
 	#end({ failure, settlement, cacheWriteTokens }: EndFacts): void {
-		if (this.state === "ended") return;
-		this.state = "ended";
+		if (this.#state === "ended") return;
+		this.#state = "ended";
 		const endedAt = this.#services.now();
 		const last = this.attempts.at(-1);
 		if (failure?.upstream && !failure.place && last) failure.place = this.#placeOf(last);
