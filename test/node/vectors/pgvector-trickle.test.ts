@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
 import type { ExternalIndex, StoreServices } from "../../../src/retrieval/vectors/stores/external-store.ts";
-import { Connections } from "../../../src/retrieval/vectors/stores/pgvector/database.ts";
+import { SqlConnections } from "../../../src/retrieval/vectors/stores/pgvector/database.ts";
 import { connectOnNode } from "./postgres.ts";
 
 /** Much longer than two pieces are apart, and much shorter than a silence may be. */
@@ -59,10 +59,10 @@ it.each(Object.entries(TRICKLES))(
 	"%s: a session ends after its total time, with its connection",
 	async (_, answer) => {
 		const { closed, port } = await serve(answer);
-		const connections = new Connections({
+		const connections = new SqlConnections({
 			...{ kind: "pgvector", schema: "public", maxConnections: 1, efSearch: 100 },
 			server: { hostname: "127.0.0.1", port, hasTls: false, user: "u", password: "p", database: "d" },
-		} as ConstructorParameters<typeof Connections>[0]);
+		} as ConstructorParameters<typeof SqlConnections>[0]);
 		const services = {
 			...{ connect: connectOnNode, now: () => performance.now(), wait },
 		} as unknown as StoreServices;

@@ -88,7 +88,7 @@ describe("the kind pgvector", () => {
 		["100 by default", 100, 10, {}, 100],
 		["twice the results of a long answer", 100, 100, {}, 200],
 		["what the operator sets", 400, 10, {}, 400],
-		["twice as many with a namespace", 100, 10, { namespace: "a" }, 200],
+		["four times as many with a namespace", 100, 10, { namespace: "a" }, 400],
 		["at most 1,000", 800, 10, { namespace: "a" }, 1_000],
 	])("has candidates of a search: %s", async (_, efSearch, topK, options, expected) => {
 		const texts: string[] = [];

@@ -18,7 +18,7 @@ import type {
 } from "../records.ts";
 import { IdTable } from "./id-table.ts";
 import type { IndexSetup, IndexState, StateTable } from "./index-state.ts";
-import { Journal, type JournalEntry, type MutationPart } from "./journal.ts";
+import { type JournalEntry, type MutationPart, VectorJournal } from "./journal.ts";
 import { MAX_INDEX_VECTORS, place } from "./place-vectors.ts";
 import { byScore } from "./scan.ts";
 import type { Shard, ShardCalls, ShardQuery } from "./shard.ts";
@@ -38,7 +38,7 @@ interface EngineServices {
 export class IndexEngine {
 	readonly #services: EngineServices;
 	readonly #ids: IdTable;
-	readonly #journal: Journal;
+	readonly #journal: VectorJournal;
 	/** Mutations are applied one after another. */
 	#applying: Promise<void> = Promise.resolve();
 
@@ -46,7 +46,7 @@ export class IndexEngine {
 		const { sql } = services;
 		this.#services = services;
 		this.#ids = new IdTable(sql);
-		this.#journal = new Journal(sql);
+		this.#journal = new VectorJournal(sql);
 	}
 
 	get #state(): IndexState {

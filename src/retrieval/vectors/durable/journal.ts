@@ -52,7 +52,7 @@ interface MutationRow extends Record<string, SqlStorageValue> {
 	detail: string;
 }
 
-export class Journal {
+export class VectorJournal {
 	readonly #sql: SqlStorage;
 
 	constructor(sql: SqlStorage) {

@@ -23,7 +23,7 @@ const SSL_REQUEST = new Uint8Array([0, 0, 0, 8, 4, 210, 22, 47]);
 const SSL_ACCEPTED = 83;
 const NO_SIGNAL = new AbortController().signal;
 
-export class Connections {
+export class SqlConnections {
 	readonly #setting: PgvectorSetting;
 	/** Times after which a connection does not exist any more, whatever has happened to the request that opened it. */
 	readonly #open = new Set<{ until: number }>();

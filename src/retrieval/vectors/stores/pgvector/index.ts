@@ -21,7 +21,7 @@ import type {
 import type { VectorStore } from "../../vector-store.ts";
 import { collectionOf, type ExternalIndex, type OpenStore, type StoreServices } from "../external-store.ts";
 import type { PgvectorSetting } from "../store-settings.ts";
-import { Connections, type RunSql } from "./database.ts";
+import { type RunSql, SqlConnections } from "./database.ts";
 import { applyMutation } from "./mutations.ts";
 import { createTables, dropTables, type Tables, tablesOf } from "./schema.ts";
 import { search, valuesOf } from "./search.ts";
@@ -37,13 +37,13 @@ interface State {
 }
 
 class PgvectorStore implements VectorStore {
-	readonly #connections: Connections;
+	readonly #connections: SqlConnections;
 	readonly #external: ExternalIndex;
 	readonly #services: StoreServices;
 	readonly #tables: Tables;
 	readonly #object: string;
 
-	constructor(connections: Connections, external: ExternalIndex, services: StoreServices) {
+	constructor(connections: SqlConnections, external: ExternalIndex, services: StoreServices) {
 		this.#connections = connections;
 		this.#external = external;
 		this.#services = services;
@@ -217,6 +217,6 @@ function changed(mutation: Mutation, properties: NumberedProperties): NumberedPr
 }
 
 export function pgvector(setting: PgvectorSetting, services: StoreServices): OpenStore {
-	const connections = new Connections(setting);
+	const connections = new SqlConnections(setting);
 	return (external) => new PgvectorStore(connections, external, services);
 }

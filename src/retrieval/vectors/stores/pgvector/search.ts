@@ -13,7 +13,7 @@ export const EXACT_VECTORS = 5_000;
 /** Candidates for each result, at least. */
 const CANDIDATES_PER_RESULT = 2;
 /** With a filter, a search meets so many times as many that are not results. */
-const FILTERED = 2;
+const FILTERED = 4;
 const MAX_CANDIDATES = 1_000;
 
 /** What is searched. */
