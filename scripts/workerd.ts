@@ -127,7 +127,7 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 	endWithThisProcess(child, spec.temporary);
 	if (spec.isBackground) {
 		child.unref();
-		process.once("exit", () => child.kill("SIGKILL"));
+		killAtExit(child);
 	}
 	const ended = new Promise<number | NodeJS.Signals>((resolve) =>
 		child.once(spec.onOutput ? "close" : "exit", (code, signal) => resolve(signal ?? code ?? 1)),
@@ -150,6 +150,22 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 		ended,
 		stop: () => stop(child),
 	};
+}
+
+const background = new Set<ChildProcess>();
+
+/** One listener for all: a process that converts documents may start thousands of them. */
+function killAtExit(child: ChildProcess): void {
+	if (background.size === 0) process.on("exit", killBackground);
+	background.add(child);
+	child.once("exit", () => {
+		background.delete(child);
+		if (background.size === 0) process.off("exit", killBackground);
+	});
+}
+
+function killBackground(): void {
+	for (const child of background) child.kill("SIGKILL");
 }
 
 /** Methods of an entrypoint in another process are called by Cap'n Proto, on a connection that begins with a request of this host. */
@@ -252,6 +268,8 @@ const connects = (address: Address): Promise<boolean> =>
 export async function stop(child: ChildProcess): Promise<void> {
 	if (child.exitCode !== null) return;
 	const ended = new Promise((resolve) => child.once("exit", resolve));
+	// One in the background would not keep this process running until it has ended.
+	child.ref();
 	child.kill("SIGKILL");
 	await ended;
 }

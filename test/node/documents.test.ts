@@ -41,10 +41,11 @@ export default {
 };`;
 	let converter: DocumentConverter;
 	let convert: ReturnType<typeof convertBy>;
+	const file = join(folder, "index.js");
+	const startFixed = () => startConverter(async () => [{ name: "index.js", file }], { maxCpuMs: 500 });
 	beforeAll(async () => {
-		const file = join(folder, "index.js");
 		writeFileSync(file, WORKER);
-		converter = await startConverter(async () => [{ name: "index.js", file }], { maxCpuMs: 500 });
+		converter = await startFixed();
 		convert = convertBy(converter);
 	});
 	afterAll(() => converter.stop());
@@ -55,6 +56,16 @@ export default {
 			.filter(
 				(line) => line.includes("workerd") && line.includes("ganglion-documents-") && !line.includes("sh -c"),
 			).length;
+
+	it("adds one listener to this process, however many processes there are, and none after them", async () => {
+		const before = process.listenerCount("exit");
+		await Promise.all(["a.csv", "b.csv"].map((name) => convert(name, bytesOf("a"))));
+		expect(process.listenerCount("exit")).toBe(before + 1);
+		await converter.stop();
+		expect(process.listenerCount("exit")).toBe(before);
+		converter = await startFixed();
+		convert = convertBy(converter);
+	});
 
 	it.runIf(process.platform === "linux").each([
 		["loop.csv", "The file takes too much time to convert"],
