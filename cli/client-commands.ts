@@ -3,26 +3,23 @@ import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import { PERMISSION_GROUPS } from "../src/accounts/token-policy.ts";
 import type { Defaults } from "./config-location.ts";
-import { engineOptions, localEngineOptions, readCount, withConfig } from "./flags.ts";
-import { DEFAULT_URL } from "./gateway-client.ts";
+import { connected, type Finish, reaching } from "./connected.ts";
+import { readCount } from "./flags.ts";
+import { retrievalCommands } from "./retrieval-commands.ts";
 
 const PERMISSION = "Workers AI Read";
-const CONNECTION = `
-The token of the account, or of the operator, is read from GANGLION_TOKEN.`;
-
-type Finish = (code: number) => void;
-
 export function clientCommands(ganglion: Command, defaults: Defaults, finish: Finish): void {
 	ganglion.commandsGroup("Use a gateway:");
-	localEngineOptions(engineOptions(withConfig(connected(ganglion.command("try")))))
+	reaching(ganglion.command("try"))
 		.description("stream the answer of a text model to the terminal")
 		.argument("<model>", "such as @cf/meta/llama-3.3-70b-instruct-fp8-fast")
 		.argument("<prompt>")
 		.option("--system <text>", "instructions before the prompt")
 		.option("--max-tokens <n>", "longest answer", readCount)
-		.addHelpText(
-			"after",
-			`\nWithout --url, and if no gateway answers on ${DEFAULT_URL}, a gateway for development runs until the answer ends.`,
+		.option(
+			"--file <file>",
+			"a document, whose Markdown is before the prompt; may be repeated",
+			(file, earlier: string[] = []) => [...earlier, file],
 		)
 		.action(async (model: string, prompt: string, flags) => {
 			const { tryCommand } = await import("./commands/try.ts");
@@ -78,38 +75,7 @@ export function clientCommands(ganglion: Command, defaults: Defaults, finish: Fi
 			const { replayCommand } = await import("./commands/replay.ts");
 			finish(await replayCommand(model, flags));
 		});
-	connected(
-		ganglion
-			.command("vectors")
-			.description("move vector indexes between stores")
-			.helpCommand(false)
-			.command("move"),
-	)
-		.description("move a vector index to another store, while it is used")
-		.argument("<index>", "its name")
-		.option("--to <store>", "a store of VECTORS.stores, or builtin")
-		.option("--cancel", "end the move that runs: the index stays where it is")
-		.action(async (index: string, flags) => {
-			const { moveVectors } = await import("./commands/vectors.ts");
-			finish(await moveVectors(index, flags));
-		});
-	connected(
-		ganglion
-			.command("search")
-			.description("fill AI Search instances from folders")
-			.helpCommand(false)
-			.command("sync"),
-	)
-		.description("make the files of a folder the items of an AI Search instance")
-		.argument("<folder>")
-		.requiredOption("--instance <id>", "the instance; it is created if it does not exist")
-		.option("--namespace <name>", "its namespace (default: default)")
-		.option("--prefix <path>", "before the path of each file, such as guides/")
-		.option("--watch", "continue, and send what changes")
-		.action(async (folder: string, flags) => {
-			const { syncFolder } = await import("./commands/search-sync.ts");
-			finish(await syncFolder(folder, flags));
-		});
+	retrievalCommands(ganglion, defaults, finish);
 	const accounts = ganglion
 		.command("accounts")
 		.description("move accounts between the objects of a gateway, or delete their data")
@@ -225,13 +191,6 @@ function tokenCommands(token: Command, finish: Finish): void {
 			finish(await revokeToken(id, flags));
 		});
 }
-
-const connected = (command: Command): Command =>
-	command
-		.option("--url <url>", `address of the gateway (GANGLION_URL, or ${DEFAULT_URL})`)
-		.option("--account <id>", "account (GANGLION_ACCOUNT, or local)")
-		.option("--json", "print JSON")
-		.addHelpText("after", CONNECTION);
 
 /** JSON, or `@` and the name of a file with JSON. */
 function readBody(text: string): unknown {

@@ -39,8 +39,8 @@ export class GatewayClient {
 	}
 
 	/** The result of a v4 route of the account, parsed by `schema`. `path`: below `/client/v4/accounts/{account}`. */
-	async result<T>(path: string, schema: z.ZodType<T>, { method, body }: RequestOptions = {}): Promise<T> {
-		return (await this.envelope(path, z.object({ result: schema }), { method, body })).result;
+	async result<T>(path: string, schema: z.ZodType<T>, options: RequestOptions = {}): Promise<T> {
+		return (await this.envelope(path, z.object({ result: schema }), options)).result;
 	}
 
 	/** The complete reply of a v4 route. */

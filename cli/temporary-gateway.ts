@@ -3,17 +3,19 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readVariables } from "../scripts/config-file.ts";
+import { startConverter } from "../scripts/documents/converter.ts";
 import { freePort } from "../scripts/free-port.ts";
 import { isStartedByNpm, whenParentExits } from "../scripts/parent.ts";
 import { fromEnvironment, orStop, runtimeSettings } from "../scripts/settings.ts";
-import { serve } from "../scripts/workerd.ts";
+import { type Served, serve } from "../scripts/workerd.ts";
 import { configure } from "../src/config/index.ts";
+import { DOCUMENTS_BINDING } from "../src/config/worker-bindings.ts";
 import { type DevFlags, devSettings } from "./commands/dev.ts";
 import { type ConfigFlags, type Defaults, locateConfig } from "./config-location.ts";
 import { type EngineFlags, settingsOfFlags } from "./flags.ts";
 import { Log } from "./log.ts";
 import { withSettings } from "./with-settings.ts";
-import { workerModules } from "./worker-modules.ts";
+import { converterModules, workerModules } from "./worker-modules.ts";
 
 /** 128 and the number of SIGTERM, as shells report it. */
 const EXIT_CODE_OF_STOP = 143;
@@ -38,13 +40,17 @@ export async function startTemporary(flags: TemporaryFlags, defaults: Defaults):
 	const config = orStop(() => configure(variables));
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-"));
 	process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+	const converter = await startConverter(() => converterModules(join(folder, "documents")));
 	const log = new Log({ format: "text", level: "none" });
+	const stopBoth = async ({ stop }: Served): Promise<void> => {
+		await Promise.all([stop(), converter.stop()]);
+	};
 	const starting = serve(
 		{
 			name: "ganglion",
 			modules: await workerModules(join(folder, "worker")),
 			...runtimeSettings(),
-			vars,
+			vars: { ...vars, [DOCUMENTS_BINDING]: converter.address },
 			secrets,
 			temporary: folder,
 			onOutput: (stdout, stderr) => {
@@ -56,11 +62,11 @@ export async function startTemporary(flags: TemporaryFlags, defaults: Defaults):
 		folder,
 	);
 	// A signal ends a process without its `exit` event.
-	const end = (): void =>
-		void starting.then(({ stop }) => stop()).finally(() => process.exit(EXIT_CODE_OF_STOP));
+	const end = (): void => void starting.then(stopBoth).finally(() => process.exit(EXIT_CODE_OF_STOP));
 	for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, end);
 	if (isStartedByNpm()) whenParentExits(end);
 	const served = await starting;
-	process.on("exit", () => void served.stop());
-	return { url: served.url, lines: settings.linesFor({ config, variables }), stop: served.stop };
+	const stop = (): Promise<void> => stopBoth(served);
+	process.on("exit", () => void stop());
+	return { url: served.url, lines: settings.linesFor({ config, variables }), stop };
 }

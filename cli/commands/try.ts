@@ -1,17 +1,15 @@
-/**
- * `ganglion try MODEL PROMPT`: streams a chat to the terminal. Without `--url` and `GANGLION_URL`, and if no gateway answers on the
- * default address, it starts one for this answer.
- */
+/** `ganglion try MODEL PROMPT`: streams a chat to the terminal, also about files, on a gateway that runs or on one for this answer. */
 import { createParser } from "eventsource-parser";
 import * as z from "zod";
 import type { Defaults } from "../config-location.ts";
-import { CommandError, type ConnectionFlags, DEFAULT_URL, GatewayClient } from "../gateway-client.ts";
+import { CommandError, type GatewayClient } from "../gateway-client.ts";
+import { convertFile } from "../markdown-files.ts";
+import { type ReachFlags, withGateway } from "../reached-gateway.ts";
 import { printJson } from "../table.ts";
-import type { TemporaryFlags } from "../temporary-gateway.ts";
 
-const PROBE_MS = 500;
-
-export interface TryFlags extends ConnectionFlags, TemporaryFlags {
+export interface TryFlags extends ReachFlags {
+	/** Their Markdown is before the prompt. */
+	file?: readonly string[];
 	system?: string;
 	maxTokens?: number;
 }
@@ -39,36 +37,28 @@ export async function tryCommand(
 	prompt: string,
 	{ flags, defaults }: { flags: TryFlags; defaults: Defaults },
 ): Promise<number> {
-	const temporary = (await needsGateway(flags)) ? await start(flags, defaults) : undefined;
-	try {
-		const client = new GatewayClient(temporary ? { ...flags, url: temporary.url } : flags);
+	return withGateway({ flags, defaults }, async (client) => {
+		const documents = await documentsOf(client, flags.file ?? []);
 		const write = flags.json ? () => {} : (text: string) => void process.stdout.write(text);
-		const answer = await stream(client, { model, prompt, flags, write });
+		const answer = await stream(client, { model, prompt: documents + prompt, flags, write });
 		if (flags.json) printJson({ model, ...answer });
 		else {
 			process.stdout.write("\n");
 			console.error(summaryOf(answer));
 		}
 		return 0;
-	} finally {
-		await temporary?.stop();
+	});
+}
+
+/** Their Markdown. Throws a `CommandError` if a file cannot be converted. */
+async function documentsOf(client: GatewayClient, files: readonly string[]): Promise<string> {
+	const texts = [];
+	for (const file of files) {
+		const { data, error } = await convertFile(client, file);
+		if (error !== undefined) throw new CommandError(`${file}: ${error}`);
+		texts.push(`${data}\n\n`);
 	}
-}
-
-async function needsGateway({ url }: ConnectionFlags): Promise<boolean> {
-	if (url !== undefined || process.env.GANGLION_URL) return false;
-	const signal = AbortSignal.timeout(PROBE_MS);
-	return fetch(`${DEFAULT_URL}/health`, { signal }).then(
-		({ ok }) => !ok,
-		() => true,
-	);
-}
-
-async function start(flags: TryFlags, defaults: Defaults) {
-	const { startTemporary } = await import("../temporary-gateway.ts");
-	const gateway = await startTemporary(flags, defaults);
-	console.error(`No gateway answers on ${DEFAULT_URL}: started one for this answer.`);
-	return gateway;
+	return texts.join("");
 }
 
 interface Call {

@@ -103,6 +103,24 @@ describe("the installed package", () => {
 		expect(picture).toMatch(summary);
 	});
 
+	it("converts a PDF with one command, and ends at a file that is not there", async () => {
+		const file = resolve("test/fixtures/documents/tagged.pdf");
+		const converted = await run(["markdown", file, "--no-local-engines"]);
+		expect(converted.stderr).toMatch(/^(No gateway answers on .*\n)?$/);
+		expect(converted.code).toBe(0);
+		expect(converted.stdout).toMatch(/^# tagged\.pdf\n## Metadata\n/);
+		expect(converted.stdout).toContain("\n# Quarterly report\n");
+
+		const prompt = ["try", MODEL, "Reply with exactly: read", "--no-local-engines"];
+		const answer = await run([...prompt, "--file", file, "--json"]);
+		const { usage } = JSON.parse(answer.stdout);
+		expect(usage.prompt_tokens).toBeGreaterThan(100);
+
+		const { code, stdout, stderr } = await run(["markdown", file, "missing.pdf", "--no-local-engines"]);
+		expect({ code, stdout }).toEqual({ code: 1, stdout: converted.stdout });
+		expect(stderr).toMatch(/error: missing\.pdf cannot be read: ENOENT.*\n$/);
+	});
+
 	it("runs dev with the settings of the folder, reloads them, and keeps its accounts there", async () => {
 		const port = await freePort();
 		const config = join(folder, "ganglion.jsonc");
