@@ -187,10 +187,8 @@ export class AccountBlobs implements Blobs {
 		return new PulledStream<Uint8Array>({
 			pull: async () => {
 				if (at >= end) return undefined;
-				const pieceEnd = (Math.floor(at / PIECE_BYTES) + 1) * PIECE_BYTES;
 				const offset = at;
-				const piece =
-					next ?? (await this.#call((stub) => stub.read(content, offset, Math.min(end, pieceEnd))));
+				const piece = next ?? (await this.#call((stub) => stub.read(content, offset, end)));
 				next = undefined;
 				if (!piece) throw new AiError("storageUnavailable", "an object was deleted while it was read");
 				at += piece.length;

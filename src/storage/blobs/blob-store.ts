@@ -15,7 +15,7 @@ import {
 import type { BlobHead, BlobPage, BlobRange } from "./blobs.ts";
 import type { ContentStore } from "./contents.ts";
 import { LiveContents } from "./live-contents.ts";
-import { PIECE_BYTES, PieceTable } from "./piece-table.ts";
+import { PieceTable } from "./piece-table.ts";
 
 /** Contents per millisecond, so that the numbers of later contents are larger. */
 const CONTENTS_PER_MS = 4096;
@@ -25,8 +25,8 @@ const OUTSIDE_GRACE_MS = 60 * 60_000;
 const DELETE_AGAIN_MS = 60_000;
 /** Loose contents that one step reads. */
 const COLLECTED_AT_ONCE = 100;
-/** Pieces that one step deletes. */
-const PIECES_AT_ONCE = 64;
+/** Rows that one step deletes. */
+const ROWS_AT_ONCE = 256;
 
 /** `full`: the account's storage is full. `lost`: the put was abandoned. */
 export type PutRefusal = { ok: false; reason: "full"; stored: number } | { ok: false; reason: "lost" };
@@ -34,7 +34,7 @@ export type PutResult<T = object> = ({ ok: true } & T) | PutRefusal;
 
 export interface OpenedBlob extends BlobHead, ContentPlace {
 	range: { offset: number; length: number };
-	/** The bytes of the range that are in its first piece. Absent for contents outside. */
+	/** The first bytes of the range. Absent for contents outside. */
 	first?: Uint8Array;
 }
 
@@ -131,15 +131,15 @@ export class BlobStoreObject extends DurableObject {
 		const part = clip(range, row.bytes);
 		if (row.store !== "pieces") return { ...row, range: part };
 		const end = part.offset + part.length;
-		const pieceEnd = (Math.floor(part.offset / PIECE_BYTES) + 1) * PIECE_BYTES;
-		if (end > pieceEnd) this.#live.read(row.content);
-		return { ...row, range: part, first: this.#read(row.content, part.offset, Math.min(end, pieceEnd)) };
+		const first = this.#pieces.read(row.content, part.offset, end);
+		if (first && first.length < part.length) this.#live.read(row.content);
+		return { ...row, range: part, ...(first && { first }) };
 	}
 
-	/** Bytes of one piece. `undefined`: the content was deleted. */
+	/** The first bytes of a part. `undefined`: the content was deleted. */
 	read(content: number, offset: number, end: number): Uint8Array | undefined {
 		this.#live.read(content);
-		return this.#read(content, offset, end);
+		return this.#pieces.read(content, offset, end);
 	}
 
 	head(key: string): BlobHead | undefined {
@@ -209,7 +209,7 @@ export class BlobStoreObject extends DurableObject {
 	}
 
 	async #deletePieces(content: number): Promise<void> {
-		while (!this.#pieces.delete(content, PIECES_AT_ONCE)) await scheduler.wait(0);
+		while (!this.#pieces.delete(content, ROWS_AT_ONCE)) await scheduler.wait(0);
 		this.#table.deleteLoose(content);
 	}
 
@@ -247,7 +247,7 @@ export class BlobStoreObject extends DurableObject {
 		let remains = false;
 		for (const { content, store, name } of places) {
 			const isIdle = this.#live.endOf(content) === undefined;
-			if (store === "pieces" && isIdle && this.#pieces.delete(content, PIECES_AT_ONCE)) {
+			if (store === "pieces" && isIdle && this.#pieces.delete(content, ROWS_AT_ONCE)) {
 				this.#table.deleteLoose(content);
 				continue;
 			}
@@ -263,15 +263,6 @@ export class BlobStoreObject extends DurableObject {
 		const at = Math.max(next.collectAt, this.#live.endOf(next.content) ?? 0, Date.now());
 		const current = await this.ctx.storage.getAlarm();
 		if (current === null || current > at) await this.ctx.storage.setAlarm(at);
-	}
-
-	#read(content: number, offset: number, end: number): Uint8Array | undefined {
-		const piece = Math.floor(offset / PIECE_BYTES);
-		const start = piece * PIECE_BYTES;
-		const bytes = this.#pieces.read(content, piece);
-		// A call copies the whole buffer of a part. A whole piece needs no copy before.
-		const isWhole = bytes && offset === start && end - start >= bytes.length;
-		return isWhole ? bytes : bytes?.slice(offset - start, end - start);
 	}
 
 	#refusal(store: StoreName, added: number, maxBytes: number): PutRefusal | undefined {

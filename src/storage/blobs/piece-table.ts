@@ -13,8 +13,11 @@ const PIECES = `CREATE TABLE IF NOT EXISTS pieces (
 	PRIMARY KEY (content, piece)
 )`;
 
-/** Each piece of a content has this size, except the last one. */
+/** Of one call that writes. A content that an earlier version has written has a row for each. */
 export const PIECE_BYTES = 1024 * 1024;
+/** Each row of a content has this size, except the last one. A reader that stalls holds one. */
+export const ROW_BYTES = 64 * 1024;
+const PIECE_ROWS = PIECE_BYTES / ROW_BYTES;
 
 export class PieceTable {
 	readonly #sql: SqlStorage;
@@ -29,8 +32,15 @@ export class PieceTable {
 		return this.#sql.exec<{ last: number | null }>("SELECT max(content) AS last FROM pieces").one().last ?? 0;
 	}
 
+	/** `piece`: each one before has `PIECE_BYTES`. */
 	write(content: number, piece: number, bytes: Uint8Array): void {
-		this.#sql.exec("INSERT INTO pieces VALUES (?, ?, ?)", content, piece, bytes);
+		let row = piece * PIECE_ROWS;
+		let at = 0;
+		do {
+			const part = bytes.subarray(at, at + ROW_BYTES);
+			this.#sql.exec("INSERT INTO pieces VALUES (?, ?, ?)", content, row++, part);
+			at += ROW_BYTES;
+		} while (at < bytes.length);
 	}
 
 	/** Writes bytes that the call of an object has copied, and frees them. */
@@ -39,18 +49,28 @@ export class PieceTable {
 		release(bytes);
 	}
 
-	read(content: number, piece: number): Uint8Array | undefined {
-		const row = this.#sql
-			.exec<{ bytes: ArrayBuffer }>(
-				"SELECT bytes FROM pieces WHERE content = ? AND piece = ?",
-				content,
-				piece,
-			)
+	/** The first bytes of a part: at most those of one row. `undefined`: the content was deleted. */
+	read(content: number, offset: number, end: number): Uint8Array | undefined {
+		const rowBytes = this.#rowBytes(content);
+		const row = Math.floor(offset / rowBytes);
+		const found = this.#sql
+			.exec<{ bytes: ArrayBuffer }>("SELECT bytes FROM pieces WHERE content = ? AND piece = ?", content, row)
 			.toArray()[0];
-		return row && new Uint8Array(row.bytes);
+		if (!found) return undefined;
+		const bytes = new Uint8Array(found.bytes);
+		const from = offset - row * rowBytes;
+		const to = Math.min(end - row * rowBytes, from + ROW_BYTES);
+		// A call copies the whole buffer of a part. A whole row needs no copy before.
+		return from === 0 && to >= bytes.length ? bytes : bytes.slice(from, to);
 	}
 
-	/** Deletes the last pieces of a content, at most `limit`. @returns whether none remains. */
+	#rowBytes(content: number): number {
+		const first = "SELECT length(bytes) AS length FROM pieces WHERE content = ? AND piece = 0";
+		const { length = 0 } = this.#sql.exec<{ length: number }>(first, content).toArray()[0] ?? {};
+		return length > ROW_BYTES ? PIECE_BYTES : ROW_BYTES;
+	}
+
+	/** Deletes the last rows of a content, at most `limit`. @returns whether none remains. */
 	delete(content: number, limit: number): boolean {
 		this.#sql.exec(
 			`DELETE FROM pieces WHERE content = ?1 AND piece IN (

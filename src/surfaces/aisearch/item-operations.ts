@@ -2,6 +2,7 @@
 
 import { AiError, toAiError } from "../../core/errors.ts";
 import { requireDiskSpace } from "../../core/object-failure.ts";
+import { heldBody } from "../../http/held-body.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { checksumOf } from "../../retrieval/search/checksum.ts";
 import type { OpenInstance } from "../../retrieval/search/client/search-instances.ts";
@@ -149,12 +150,15 @@ export async function whenIndexed(
 /** The bytes of an uploaded item. Throws 7041, 7059. */
 export async function downloadItem(
 	id: string,
-	call: InstanceCall,
+	call: InstanceCall & { signal: AbortSignal },
 ): Promise<{ item: SearchItem; body: ReadableStream<Uint8Array> }> {
 	const item = await requireItem(id, call);
 	if (item.source !== undefined) throw searchFailure("searchDownloadExternal");
 	const { account, record } = call.instance;
-	const blob = await call.services.storage.blobs(account).get(filesOf(record.object) + item.content);
+	const key = filesOf(record.object) + item.content;
+	const blob = await heldBody({ account, signal: call.signal }, () =>
+		call.services.storage.blobs(account).get(key),
+	);
 	if (!blob) throw searchFailure("searchItemNotFound");
 	return { item, body: blob.body };
 }

@@ -163,7 +163,7 @@ async function answerQueue(
 	const gateway = gatewayOfOptions(options);
 	const headers = new Headers(gateway === undefined ? {} : { [GATEWAY_ID]: gateway });
 	const model = modelOf(c.req.header("cf-consn-model-id") ?? "");
-	const queued = { model, fields, queueRequest, headers };
+	const queued = { model, fields, queueRequest, headers, signal: c.req.raw.signal };
 	if (!hasRequests(queued)) return undefined;
 	return new Response(await answerQueued(queued, call, NO_FRAME), {
 		headers: { "content-type": "application/json", [REQUEST_ID]: call.id },

@@ -17,6 +17,7 @@ import {
 	messagesFailure,
 	openAiFailure,
 } from "../../http/failure-formats.ts";
+import { heldBody } from "../../http/held-body.ts";
 import { pathParameter } from "../../http/route.ts";
 import { foundJob, listScope } from "../../jobs/client/jobs.ts";
 import { type FileRecord, type FilesQuery, fileKey } from "../../jobs/records.ts";
@@ -196,7 +197,8 @@ async function remove(c: Context, call: AppCall): Promise<Response> {
 async function content(c: Context, call: AppCall): Promise<Response> {
 	const { caller, id, services } = call;
 	const file = await find(c, call);
-	const stored = await services.storage.blobs(caller.account).get(fileKey(file.id));
+	const reader = { account: caller.account, signal: c.req.raw.signal };
+	const stored = await heldBody(reader, () => services.storage.blobs(caller.account).get(fileKey(file.id)));
 	// It was deleted meanwhile.
 	if (!stored) throw new AiError("noSuchFile", `No such File object: ${file.id}`);
 	return new Response(stored.body, {

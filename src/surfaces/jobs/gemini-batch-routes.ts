@@ -151,10 +151,14 @@ export async function createGeminiBatch(
 async function show(c: Context, call: AppCall): Promise<Response> {
 	const record = await find(pathParameter(c, "gemini_batch"), call);
 	const shown = geminiBatch(record);
-	const [inMetadata, inResponse] = hasEnded(record)
-		? [await batchResults(record, call), await batchResults(record, call)]
-		: [];
-	if (!inMetadata || !inResponse) return reply(call, shown);
+	const { signal } = c.req.raw;
+	const inMetadata = hasEnded(record) ? await batchResults(record, call, signal) : undefined;
+	if (!inMetadata) return reply(call, shown);
+	const inResponse = await batchResults(record, call, signal).catch(async (thrown: unknown) => {
+		await inMetadata.cancel();
+		throw thrown;
+	});
+	if (!inResponse) return reply(call, shown);
 	const { metadata, ...operation } = shown;
 	const { start, end } = resultsFrame(record);
 	// The SDK reads them of the metadata, and other clients of the response.

@@ -3,6 +3,7 @@ import { AiError } from "../../core/errors.ts";
 import { inBoundGateway } from "../../gateways/run/bound-caller.ts";
 import { gatewayOfHeaders } from "../../gateways/run/model-in-gateway.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
+import { heldBody } from "../../http/held-body.ts";
 import { batchItem } from "../../jobs/batches/batch-item.ts";
 import {
 	type BatchApi,
@@ -135,13 +136,16 @@ export async function listBatches(
 	return services.jobs.batches(caller.account, (stored) => stored.list(query, scope));
 }
 
-/** The results of a batch that has ended, as one stream of lines. `undefined`: they were deleted, or the batch has failed. */
+/** The results of a batch that has ended, as one stream of lines. `signal`: fires when the caller leaves. `undefined`: they were deleted, or the batch has failed. */
 export async function batchResults(
 	{ outputFile }: BatchRecord,
-	{ caller, services }: BatchCall,
+	{ caller: { account }, services }: BatchCall,
+	signal?: AbortSignal,
 ): Promise<ReadableStream<Uint8Array> | undefined> {
 	if (outputFile === undefined) return undefined;
-	return (await services.storage.blobs(caller.account).get(fileKey(outputFile)))?.body;
+	const reader = { account, ...(signal && { signal }) };
+	const stored = await heldBody(reader, () => services.storage.blobs(account).get(fileKey(outputFile)));
+	return stored?.body;
 }
 
 /** Deletes a batch that has ended, with its requests and results. */

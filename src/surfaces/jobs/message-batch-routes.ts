@@ -206,7 +206,7 @@ async function remove(c: Context, call: AppCall): Promise<Response> {
 
 async function results(c: Context, call: AppCall): Promise<Response> {
 	const record = await find(c, call);
-	const body = await batchResults(record, call);
+	const body = await batchResults(record, call, c.req.raw.signal);
 	if (!hasEnded(record) || !body) {
 		const problem = hasEnded(record) ? "has no results" : "has not ended: its results_url is null until then";
 		throw new AiError("invalidRequest", `The batch ${record.id} ${problem}`);

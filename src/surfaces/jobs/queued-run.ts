@@ -30,6 +30,8 @@ interface QueuedRun {
 	queueRequest: boolean;
 	/** They choose the gateway of the requests. */
 	headers: Headers;
+	/** Fires when the caller leaves. Absent over RPC. */
+	signal?: AbortSignal;
 }
 
 /** A text before and after the JSON of the answer. */
@@ -49,7 +51,7 @@ const isPoll = (fields: Record<string, unknown>): boolean =>
 
 /** The JSON of the answer. Throws 8001. */
 export async function answerQueued(
-	{ model, fields, queueRequest, headers }: QueuedRun,
+	{ model, fields, queueRequest, headers, signal }: QueuedRun,
 	{ caller, services }: BatchCall,
 	{ start, end }: AnswerFrame,
 ): Promise<ReadableStream<Uint8Array>> {
@@ -62,7 +64,7 @@ export async function answerQueued(
 		const { answersAtOnce } = await import("./answers-at-once.ts");
 		return joined([start, answersAtOnce(lines, headers, call), end]);
 	}
-	return joined([start, ...(await poll(String(id), call)), end]);
+	return joined([start, ...(await poll(String(id), call, signal)), end]);
 }
 
 async function enqueue(
@@ -102,7 +104,11 @@ async function readRequests(
 	});
 }
 
-async function poll(id: string, { caller, services }: BatchCall): Promise<BodyPart[]> {
+async function poll(
+	id: string,
+	{ caller, services }: BatchCall,
+	signal: AbortSignal | undefined,
+): Promise<BodyPart[]> {
 	const found = await inScope(
 		caller,
 		(scope) => services.jobs.batches(caller.account, (batches) => batches.get(id, "workers-ai", scope)),
@@ -124,7 +130,7 @@ async function poll(id: string, { caller, services }: BatchCall): Promise<BodyPa
 		completion_tokens: usage.outputTokens,
 		total_tokens: usage.inputTokens + usage.outputTokens,
 	};
-	const results = await batchResults(found.value, { caller, services });
+	const results = await batchResults(found.value, { caller, services }, signal);
 	if (!results) throw invalidInput("request_id: the results were deleted");
 	return ['{"responses":[', commaSeparated(results), `],"usage":${JSON.stringify(counts)}}`];
 }

@@ -37,6 +37,10 @@ export function joined(parts: readonly BodyPart[]): ReadableStream<Uint8Array> {
 			const { done, value } = await pieces.next();
 			return done ? undefined : value;
 		},
-		cancel: async () => void (await pieces.return(undefined)),
+		async cancel(reason) {
+			await pieces.return(undefined);
+			// Those that were not reached.
+			for (const part of parts) if (typeof part !== "string" && !part.locked) await part.cancel(reason);
+		},
 	});
 }

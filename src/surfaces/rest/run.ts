@@ -172,7 +172,8 @@ async function answerRequests(
 ): Promise<Response | undefined> {
 	if (!isRecord(fields) || !("requests" in fields || "request_id" in fields)) return undefined;
 	const { answerQueued, hasRequests } = await import("../jobs/queued-run.ts");
-	const queued = { model, fields, queueRequest: isQueue, headers: c.req.raw.headers };
+	const { headers, signal } = c.req.raw;
+	const queued = { model, fields, queueRequest: isQueue, headers, signal };
 	if (!hasRequests(queued)) return undefined;
 	const [start = "", end = ""] = WRAPS.envelope(SPLIT).split(SPLIT);
 	const answer = await answerQueued(queued, call, { start, end });

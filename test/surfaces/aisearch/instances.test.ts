@@ -3,6 +3,7 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { bufferedBytes } from "../../../src/core/process-counts.ts";
 import { searchApi } from "./api.ts";
 
 const NOW = "2026-11-21T12:00:00.000Z";
@@ -242,8 +243,13 @@ describe("items", () => {
 			api.get(`/instances/docs/items?metadata_filter=${encodeURIComponent(JSON.stringify(value))}`);
 		expect((await filter({ folder: "guides/" })).result_info.total_count).toBe(1);
 		expect((await filter({ folder: "manuals/" })).result).toEqual([]);
+		const held = () => bufferedBytes.report().used;
+		const before = held();
 		const file = await api.send("GET", `${path}/download`);
+		// A caller who does not read is bounded as those of files: test/surfaces/jobs/stalled-readers.test.ts.
+		expect(held() - before).toBe(128 * 1024);
 		expect(await file.text()).toBe(PASSWORDS);
+		expect(held()).toBe(before);
 		expect(file.headers.get("content-disposition")).toBe("attachment; filename*=UTF-8''passwords.md");
 		expect((await api.get(`${path}/chunks`)).result).toMatchObject([
 			{
