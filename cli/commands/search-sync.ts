@@ -8,14 +8,12 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import * as z from "zod";
-import { CommandError, type ConnectionFlags, GatewayClient } from "../gateway-client.ts";
+import { CommandError, GatewayClient } from "../gateway-client.ts";
 import { progressBar, showLine } from "../progress-line.ts";
+import { type InstanceFlags, instancesPath, itemsPath, listItems, type ShownItem } from "../search-items.ts";
 import { printJson } from "../table.ts";
 
-export interface SyncFlags extends ConnectionFlags {
-	instance: string;
-	/** Default: `default`. */
-	namespace?: string;
+export interface SyncFlags extends InstanceFlags {
 	/** Before the path of each file: `guides/`. */
 	prefix?: string;
 	watch?: boolean;
@@ -31,16 +29,6 @@ const POLL_MS = 500;
 const SETTLED_MS = 300;
 /** `.git` and others. */
 const isHidden = (name: string): boolean => name.startsWith(".") || name === "node_modules";
-
-const Item = z.looseObject({
-	id: z.string(),
-	key: z.string(),
-	status: z.string(),
-	checksum: z.string(),
-	error: z.string().optional(),
-	metadata: z.record(z.string(), z.unknown()),
-});
-type ShownItem = z.output<typeof Item>;
 
 interface Synced {
 	sent: string[];
@@ -76,31 +64,26 @@ class FolderSync {
 	readonly #folder: string;
 	readonly #flags: SyncFlags;
 	readonly #prefix: string;
-	readonly #instances: string;
 
 	constructor(folder: string, flags: SyncFlags) {
 		this.#client = new GatewayClient(flags);
 		this.#folder = folder;
 		this.#flags = flags;
-		const { namespace = "default", prefix = "" } = flags;
+		const { prefix = "" } = flags;
 		const trimmed = prefix.replace(/^\/+|\/+$/g, "");
 		this.#prefix = trimmed === "" ? "" : `${trimmed}/`;
-		this.#instances = `/ai-search/namespaces/${encodeURIComponent(namespace)}/instances`;
-	}
-
-	get #items(): string {
-		return `${this.#instances}/${encodeURIComponent(this.#flags.instance)}/items`;
 	}
 
 	/** Creates the instance if it does not exist. */
 	async requireInstance(): Promise<void> {
+		const instances = instancesPath(this.#flags);
 		const list = await this.#client.result(
-			`${this.#instances}?per_page=${PER_PAGE}&search=${encodeURIComponent(this.#flags.instance)}`,
+			`${instances}?per_page=${PER_PAGE}&search=${encodeURIComponent(this.#flags.instance)}`,
 			z.array(z.looseObject({ id: z.string() })),
 		);
 		if (list.some(({ id }) => id === this.#flags.instance)) return;
 		const body = { id: this.#flags.instance };
-		await this.#client.result(this.#instances, z.unknown(), { method: "POST", body });
+		await this.#client.result(instances, z.unknown(), { method: "POST", body });
 	}
 
 	async run(): Promise<number> {
@@ -117,7 +100,7 @@ class FolderSync {
 		}
 		for (const [key, item] of before) {
 			if (keys.has(key) || item.metadata[MARK] !== MARKED) continue;
-			await this.#client.send(`${this.#items}/${item.id}`, { method: "DELETE" });
+			await this.#client.send(`${itemsPath(this.#flags)}/${item.id}`, { method: "DELETE" });
 			synced.deleted.push(key);
 		}
 		await this.#whenIndexed(synced);
@@ -126,14 +109,8 @@ class FolderSync {
 	}
 
 	/** The items below the prefix. */
-	async #list(): Promise<ShownItem[]> {
-		const items: ShownItem[] = [];
-		for (let page = 1; ; page++) {
-			const query = `page=${page}&per_page=${PER_PAGE}&sort_by=modified_at&search=${encodeURIComponent(this.#prefix)}`;
-			const listed = await this.#client.result(`${this.#items}?${query}`, z.array(Item));
-			items.push(...listed.filter(({ key }) => key.startsWith(this.#prefix)));
-			if (listed.length < PER_PAGE) return items;
-		}
+	#list(): Promise<ShownItem[]> {
+		return listItems(this.#client, this.#flags, this.#prefix);
 	}
 
 	async #send(path: string, before: ReadonlyMap<string, ShownItem>, synced: Synced): Promise<void> {
@@ -149,7 +126,7 @@ class FolderSync {
 		form.set("file", new File([bytes], key));
 		form.set("metadata", JSON.stringify({ [MARK]: MARKED }));
 		try {
-			await this.#client.send(this.#items, { method: "POST", form });
+			await this.#client.send(itemsPath(this.#flags), { method: "POST", form });
 			synced.sent.push(key);
 		} catch (error) {
 			if (!(error instanceof CommandError) || !/\(HTTP 4(?!01|03|29)\d\d\)/.test(error.message)) throw error;
