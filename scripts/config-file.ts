@@ -2,7 +2,7 @@
  * Reads variables and secrets from a configuration file and the files beside it, as wrangler does, without wrangler:
  * developers.cloudflare.com/workers/wrangler/configuration and …/workers/configuration/environment-variables.
  *
- * JSON, JSON with comments, or TOML. `vars` and `ai` of an environment replace those of the file, and are not merged. Secrets come
+ * JSON, JSON with comments, or TOML. `vars` and the bindings of an environment replace those of the file, and are not merged. Secrets come
  * from `.dev.vars.<env>` or `.dev.vars`. If neither exists: from `.env`, `.env.local`, `.env.<env>`, `.env.<env>.local`, a later file wins.
  */
 import { existsSync, readFileSync } from "node:fs";
@@ -30,13 +30,18 @@ export interface Variables {
 	vars: Record<string, unknown>;
 	/** From `.dev.vars` or `.env` in the same folder. */
 	secrets: Record<string, string>;
-	/** Name of the `Ai` binding, if there is one. */
-	ai?: string;
+	/** By the names of the bindings that settings may name: objects in their place, which only the runtime has. */
+	bindings: Record<string, object>;
 }
 
+const Named = z.looseObject({ binding: z.string() });
 const Environment = z.object({
 	vars: z.record(z.string(), z.unknown()).optional(),
-	ai: z.object({ binding: z.string() }).optional(),
+	ai: Named.optional(),
+	r2_buckets: z.array(Named).optional(),
+	hyperdrive: z.array(Named).optional(),
+	vectorize: z.array(Named).optional(),
+	services: z.array(Named).optional(),
 });
 const ConfigFile = Environment.extend({ env: z.record(z.string(), Environment).optional() });
 
@@ -55,13 +60,29 @@ const SYNTAX: Readonly<Record<string, string>> = {
 
 /** Throws a `ConfigError` if a file cannot be read. Its message never quotes a line, which may contain a key. */
 export function readVariables({ config, env, folder }: ConfigLocation = {}): Variables {
-	const { vars = {}, ai } = config === undefined ? {} : environmentOf(config, env);
+	const environment = config === undefined ? {} : environmentOf(config, env);
+	const { vars = {} } = environment;
 	const secrets = secretsIn(config === undefined ? (folder ?? process.cwd()) : dirname(config), env);
 	return {
 		// A secret replaces the variable of the same name.
 		vars: Object.fromEntries(Object.entries(vars).filter(([name]) => !(name in secrets))),
 		secrets,
-		...(ai && { ai: ai.binding }),
+		bindings: bindingsOf(environment),
+	};
+}
+
+/** With the members by which the settings recognise them. */
+function bindingsOf({ ai, hyperdrive, r2_buckets, services, vectorize }: z.output<typeof Environment>) {
+	const absent = (): void => {};
+	const named = (bindings: readonly { binding: string }[] | undefined, standIn: object) =>
+		Object.fromEntries((bindings ?? []).map(({ binding }) => [binding, standIn]));
+	return {
+		// Another gateway's entrypoint is a service.
+		...named(services, { run: absent }),
+		...named(ai && [ai], { run: absent }),
+		...named(r2_buckets, { createMultipartUpload: absent, list: absent }),
+		...named(hyperdrive, { connectionString: "" }),
+		...named(vectorize, { queryById: absent }),
 	};
 }
 

@@ -145,9 +145,8 @@ function argsOfWrangler(): string[] {
 function variables(): Record<string, unknown> {
 	const env = typeof values.env === "string" ? values.env : undefined;
 	const config = typeof values.config === "string" ? values.config : PROJECT_CONFIG;
-	const { vars, secrets, ai } = readVariables({ config, env });
-	// A backend may name the binding, which the runtime creates.
-	return { ...vars, ...secrets, ...(ai !== undefined && { [ai]: { run: () => {} } }) };
+	const { vars, secrets, bindings } = readVariables({ config, env });
+	return { ...vars, ...secrets, ...bindings };
 }
 
 function readPort(text: string): number {

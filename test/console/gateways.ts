@@ -4,7 +4,7 @@
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { chromium } from "playwright-core";
 import type { TestProject } from "vitest/node";
 import { buildConsole } from "../../scripts/console.ts";
@@ -48,6 +48,8 @@ export const ENGINE_MODEL = "@cf/meta/llama-3.2-3b-instruct";
 export const SHADOWED_MODEL = "@cf/meta/llama-3-8b-instruct";
 /** A route of many models. */
 export const PATTERN = "@cf/baai/*";
+/** A bucket of R2 on `dev`, with one page. */
+export const BUCKET = "manuals";
 /** A backend whose replica a test may drain, because no other test needs it. */
 export const SPARE = "spare";
 /** The first account on `serve`, in which an operator's session begins. Other tests of the operator add requests to it. */
@@ -82,10 +84,17 @@ export default async function setup(project: TestProject): Promise<() => Promise
 	const serve = runScript(CLI, ["serve", "--port", String(port), "--state", join(state, "serve")], {
 		env: { ...settings, AI_SEARCH: websites, ADMIN_TOKEN },
 	});
-	const variables = Object.entries(settings).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
+	const devState = join(state, "dev");
+	const config = configWithoutBuild(state);
+	await putObject(config, devState);
+	const buckets = JSON.stringify({ buckets: { [BUCKET]: { binding: "MANUALS" } } });
+	const variables = Object.entries({ ...settings, AI_SEARCH: buckets }).flatMap(([name, value]) => [
+		"--var",
+		`${name}:${value}`,
+	]);
 	const dev = runScript("scripts/dev.ts", [
 		...["--port", String(devPort), "--inspector-port", String(await freePort())],
-		...["--config", configWithoutBuild(state), "--no-local-engines", "--persist-to", join(state, "dev")],
+		...["--config", config, "--no-local-engines", "--persist-to", devState],
 		...variables,
 	]);
 	await Promise.all([serve, dev].map(ready));
@@ -117,12 +126,25 @@ function configWithoutBuild(folder: string): string {
 	mkdirSync(watched);
 	const build = { command: "node --version", watch_dir: watched };
 	const text = readFileSync("wrangler.jsonc", "utf8");
+	const bucket = { binding: "MANUALS", bucket_name: BUCKET };
 	const changed = text
+		.replace("{", `{ "r2_buckets": [${JSON.stringify(bucket)}],`)
 		.replace(/^\t"build": .*$/m, `"build": ${JSON.stringify(build)},`)
 		.replace('"dist/deploy/index.js"', JSON.stringify(resolve("dist/worker/index.js")))
 		.replace('"console/site"', JSON.stringify(resolve("console/site")));
 	writeFileSync(path, changed);
 	return path;
+}
+
+/** Before the gateway has the folder. */
+async function putObject(config: string, state: string): Promise<void> {
+	const file = join(dirname(config), "passwords.md");
+	writeFileSync(file, "# Passwords\n\nTo reset a password, open the settings page.");
+	const wrangler = runScript(resolve("node_modules/wrangler/bin/wrangler.js"), [
+		...["r2", "object", "put", `${BUCKET}/passwords.md`, "--file", file],
+		...["--local", "--persist-to", state, "--config", config],
+	]);
+	if ((await wrangler.exit) !== 0) throw new Error(await wrangler.until(/$/));
 }
 
 async function ready(script: Script): Promise<void> {

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { api } from "./api.ts";
 import { faultsOf } from "./axe.ts";
 import { openSession, shoot } from "./browser.ts";
-import { OPERATOR_ACCOUNT } from "./gateways.ts";
+import { BUCKET, OPERATOR_ACCOUNT } from "./gateways.ts";
 
 const PAGES = {
 	"passwords.md": "# Passwords\n\nTo reset a password, open the settings page and choose Security.",
@@ -170,6 +170,21 @@ it("a website is read, with its errors; the cache and the public endpoint are sh
 		result: { chunks: [{ item: { key: `${site}/passwords` } }] },
 	});
 	await api("DELETE", `${INSTANCES}/site`);
+	await tab.close();
+});
+
+it("a bucket of R2 is read, and its page is found", async () => {
+	const tab = await openSession("dev", "/console/search");
+	const { page } = tab;
+	await create(page, { name: "bucket", source: BUCKET });
+	await page.waitForURL(/\?instance=bucket$/);
+	const source = page.getByRole("region", { name: "Source" });
+	await source.getByText("completed").waitFor();
+	expect(await source.textContent()).toContain(BUCKET);
+	const items = page.getByRole("region", { name: "Items" }).first();
+	await items.getByRole("button", { name: "passwords.md", exact: true }).waitFor();
+	await items.getByText("completed", { exact: true }).first().waitFor();
+	await shoot(page, "search-bucket");
 	await tab.close();
 });
 

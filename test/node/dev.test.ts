@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { freePort } from "../../scripts/free-port.ts";
 import { ollama, stopFakes } from "./engines/fake.ts";
@@ -67,7 +67,7 @@ const OBJECTS = {
 	],
 };
 
-function configWith(vars: object): string {
+function configWith(vars: object, bindings: object = {}): string {
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-"));
 	folders.push(folder);
 	const path = join(folder, "wrangler.json");
@@ -83,6 +83,7 @@ function configWith(vars: object): string {
 			compatibility_date: "2026-11-01",
 			compatibility_flags: ["nodejs_compat"],
 			vars,
+			...bindings,
 			...OBJECTS,
 		}),
 	);
@@ -160,6 +161,41 @@ describe("npm run dev", () => {
 		expect(output).toContain("BACKENDS.ollama.url");
 		expect(output).toContain('ROUTES["@cf/meta/*"][0].backend');
 		expect(output).not.toContain("    at ");
+	});
+
+	it("indexes the objects of an R2 bucket that AI_SEARCH.buckets names", async () => {
+		const config = configWith(
+			{ AI_SEARCH: { buckets: { manuals: { binding: "MANUALS" } } } },
+			{ r2_buckets: [{ binding: "MANUALS", bucket_name: "manuals" }] },
+		);
+		const state = join(dirname(config), "state");
+		const file = join(dirname(config), "passwords.md");
+		writeFileSync(file, "To reset a password, open the settings page.");
+		const put = ["r2", "object", "put", "manuals/guides/passwords.md", "--file", file];
+		const wrangler = runScript(resolve("node_modules/wrangler/bin/wrangler.js"), [
+			...[...put, "--local", "--persist-to", state, "--config", config],
+		]);
+		expect(await wrangler.exit).toBe(0);
+		const flags = ["--config", config, "--no-local-engines", "--state", state];
+		const output = await dev([...(await ownPorts()), ...flags]).until(/Ctrl-C|expected/);
+		const [, url = ""] = /is ready on (http:\S+)/.exec(output) ?? [];
+		const call = async (path: string, body?: object) => {
+			const response = await fetch(`${url}/client/v4/accounts/local/ai-search/instances${path}`, {
+				...(body && {
+					method: "POST",
+					headers: { "content-type": "application/json" },
+					body: JSON.stringify(body),
+				}),
+			});
+			return ((await response.json()) as { result: unknown }).result;
+		};
+		await call("", { id: "docs", type: "r2", source: "manuals" });
+		await expect
+			.poll(() => call("/docs/items"))
+			.toMatchObject([{ key: "guides/passwords.md", status: "completed", source_id: "r2:manuals" }]);
+		expect(await call("/docs/search", { query: "reset password" })).toMatchObject({
+			chunks: [{ text: "To reset a password, open the settings page." }],
+		});
 	});
 
 	it("shows its own options", async () => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { unstable_getVarsForDev as getVarsForDev, unstable_readConfig as readConfig } from "wrangler";
 import { readVariables } from "../../../scripts/config-file.ts";
+import { configure } from "../../../src/config/index.ts";
 
 let folder = "";
 beforeEach(() => {
@@ -78,11 +79,37 @@ describe("readVariables", () => {
 
 	it("reads the secrets of a folder without a configuration", () => {
 		write(".dev.vars", "KEY=1");
-		expect(readVariables({ folder })).toEqual({ vars: {}, secrets: { KEY: "1" } });
+		expect(readVariables({ folder })).toEqual({ vars: {}, secrets: { KEY: "1" }, bindings: {} });
 	});
 
-	it("names the Ai binding", () =>
-		expect(readVariables({ config: write("w.json", '{"ai":{"binding":"AI"}}') }).ai).toBe("AI"));
+	it("has bindings of the names that settings may name", () => {
+		const config = write(
+			"w.json",
+			JSON.stringify({
+				ai: { binding: "AI" },
+				services: [{ binding: "OTHER", service: "ganglion" }],
+				r2_buckets: [{ binding: "MANUALS", bucket_name: "manuals" }],
+				hyperdrive: [{ binding: "PG", id: "1" }],
+				vectorize: [{ binding: "DOCS", index_name: "docs" }],
+				env: { staging: { r2_buckets: [{ binding: "STAGED", bucket_name: "staged" }] } },
+			}),
+		);
+		const { bindings } = readVariables({ config });
+		expect(
+			configure({
+				...bindings,
+				BACKENDS: { a: { kind: "workers-ai", binding: "AI" }, b: { kind: "workers-ai", binding: "OTHER" } },
+				AI_SEARCH: { buckets: { manuals: { binding: "MANUALS" } } },
+				VECTORS: {
+					stores: {
+						pg: { kind: "pgvector", hyperdrive: "PG" },
+						hosted: { kind: "vectorize", binding: "DOCS", only: "local/docs" },
+					},
+				},
+			}),
+		).toBeTruthy();
+		expect(Object.keys(readVariables({ config, env: "staging" }).bindings)).toEqual(["STAGED"]);
+	});
 
 	it("names a file that does not exist, and a folder", () => {
 		const config = join(folder, "absent.jsonc");
