@@ -4,9 +4,15 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it } from "vitest";
 import { vectorBytes } from "../../../src/core/process-counts.ts";
 import type { VectorBlock } from "../../../src/retrieval/vectors/durable/block-table.ts";
-import { BlockCodes, codedQuery } from "../../../src/retrieval/vectors/durable/codes.ts";
+import { BlockCodes, codedQuery, idleCodeBytes } from "../../../src/retrieval/vectors/durable/codes.ts";
 import { Scanner } from "../../../src/retrieval/vectors/durable/scan.ts";
 import { Shard } from "../../../src/retrieval/vectors/durable/shard.ts";
+import {
+	forgetOwner,
+	hasRoomForValues,
+	keepInMemory,
+	type MemoryBlock,
+} from "../../../src/retrieval/vectors/durable/vector-memory.ts";
 import { VECTOR_METRICS, type VectorMetric } from "../../../src/retrieval/vectors/records.ts";
 
 /** Numbers from 0 to 1 that are the same in every run. */
@@ -56,9 +62,9 @@ function scoreOf(metric: VectorMetric, query: Float32Array, values: Float32Array
 	return lengths === 0 ? 0 : inner / lengths;
 }
 
-function shardOf(sql: SqlStorage, dimensions: number): Shard {
+function shardOf(sql: SqlStorage, dimensions: number, pause = async () => {}): Shard {
 	const owner = crypto.randomUUID();
-	return new Shard(sql, { account: "scans", owner, dimensions, pause: () => Promise.resolve() });
+	return new Shard(sql, { account: "scans", owner, dimensions, now: Date.now, pause });
 }
 
 const inObject = <T>(use: (sql: SqlStorage) => Promise<T>): Promise<T> =>
@@ -175,8 +181,9 @@ describe("a search", () => {
 		let scored = 0;
 		for (const candidate of scanner.candidates()) {
 			scored++;
-			const block = blocks[Math.floor(candidate.slot / count)];
-			if (block) scanner.score(candidate, block);
+			const at = (candidate.slot % count) * dimensions;
+			const values = blocks[Math.floor(candidate.slot / count)]?.values();
+			if (values) scanner.score(candidate, values.slice(at, at + dimensions));
 		}
 		for (const block of blocks) block.drop();
 		expect(scanner.matches).toHaveLength(5);
@@ -206,6 +213,29 @@ describe("a search", () => {
 			shard.close();
 		});
 	});
+
+	it("does not return a vector that was deleted during the search, or what has its place then", () =>
+		inObject(async (sql) => {
+			const dimensions = 256;
+			let change = () => {};
+			const shard = shardOf(sql, dimensions, async () => {
+				change();
+				change = () => {};
+			});
+			const vectors = filled(shard, (random) => list(dimensions, () => random() - 0.5), dimensions, 20_000);
+			const vector = new Float32Array(vectors.get("v0") ?? []);
+			const search = () =>
+				shard
+					.query({ ...asks, metric: "cosine", vector, topK: 2, namespace: "fifth" })
+					.then((all) => all[0]?.id);
+			expect(await search()).toBe("v0");
+			change = () => {
+				shard.remove(["v0"]);
+				shard.put({ records: [{ id: "new", namespace: "others" }], values: vector }, []);
+			};
+			expect(await search()).not.toMatch(/^(v0|new)$/);
+			shard.close();
+		}));
 
 	it.each([
 		["of nothing", 0],
@@ -248,6 +278,34 @@ describe("a search", () => {
 				});
 		});
 		for (let turn = 0; turn < 3; turn++) for (const search of indexes) await search();
+	});
+});
+
+describe("the memory", () => {
+	const MB = 1_000_000;
+	const blockOf = (kind: "codes" | "values", dropped: string[], name: string): MemoryBlock => ({
+		...{ account: "memory", owner: "memory", kind, bytes: MB },
+		drop: () => void dropped.push(name),
+	});
+
+	it("replaces values by other values only if they are not in use, and at once by codes", () => {
+		vectorBytes.limitTo(vectorBytes.report().used + idleCodeBytes() + 2 * MB);
+		const dropped: string[] = [];
+		const [a, b, c, codes] = (["a", "b", "c", "codes"] as const).map((name) =>
+			blockOf(name === "codes" ? "codes" : "values", dropped, name),
+		) as [MemoryBlock, MemoryBlock, MemoryBlock, MemoryBlock];
+		expect([keepInMemory(a, 0), keepInMemory(b, 1_000)]).toEqual([true, true]);
+		expect([hasRoomForValues(MB, 9_000), keepInMemory(c, 9_000)]).toEqual([false, false]);
+		expect(keepInMemory(a, 9_500)).toBe(true);
+		expect([hasRoomForValues(MB, 10_900), keepInMemory(c, 10_900)]).toEqual([false, false]);
+		expect(dropped).toEqual([]);
+		// `b` was used 10 s ago, and `a` a moment ago.
+		expect([hasRoomForValues(MB, 11_000), keepInMemory(c, 11_000)]).toEqual([true, true]);
+		expect(dropped).toEqual(["b"]);
+		expect(keepInMemory(codes, 11_001)).toBe(true);
+		expect(dropped).toEqual(["b", "a"]);
+		forgetOwner("memory");
+		expect(dropped).toEqual(["b", "a", "codes", "c"]);
 	});
 });
 

@@ -1,7 +1,7 @@
 /** The values of vectors, in blocks of consecutive slots. In memory a block has codes (codes.ts); its values are there while there is room. */
 import { BlockCodes, CODE_BYTES } from "./codes.ts";
 import { lengthOf } from "./products.ts";
-import { forget, forgetOwner, keepInMemory, type MemoryBlock } from "./vector-memory.ts";
+import { forget, forgetOwner, hasRoomForValues, keepInMemory, type MemoryBlock } from "./vector-memory.ts";
 
 /** Written with each mutation. `content`: float32 values, little-endian, up to the last used slot. A row dies with the index. */
 const BLOCKS = `CREATE TABLE IF NOT EXISTS blocks (
@@ -46,6 +46,8 @@ interface BlockTableOptions {
 	dimensions: number;
 	/** The ids of the used slots from `first` to `last`. */
 	idsOf(first: number, last: number): Iterable<readonly [slot: number, id: string]>;
+	/** Epoch milliseconds. */
+	now(): number;
 }
 
 export class BlockTable {
@@ -72,27 +74,33 @@ export class BlockTable {
 		return Math.floor(slot / this.slotsPerBlock);
 	}
 
-	/** Whether {@link read} needs no disk. */
-	isInMemory(number: number): boolean {
-		return this.#kept.has(number);
+	/** Whether {@link read} of a block finds its codes in memory. */
+	hasCodes(number: number): boolean {
+		return this.#kept.get(number)?.codes !== undefined;
+	}
+
+	/** Whether {@link values} of a slot needs no disk. */
+	hasValues(slot: number): boolean {
+		return this.#keptValues.has(this.numberOf(slot));
 	}
 
 	/** A block from memory or the disk. A new one has no ids. */
 	read(number: number): VectorBlock {
 		const known = this.#kept.get(number);
+		const now = this.#options.now();
 		if (known) {
-			keepInMemory(known);
+			keepInMemory(known, now);
 			return known;
 		}
-		const block = this.#load(number);
-		if (keepInMemory(block)) {
+		const { block, values } = this.#load(number);
+		if (keepInMemory(block, now)) {
 			this.#kept.set(number, block);
-			this.#encode(block);
-		}
+			this.#encode(block, values);
+		} else block.values = () => values;
 		return block;
 	}
 
-	#load(number: number): VectorBlock {
+	#load(number: number): ChangedBlock {
 		const { account, dimensions, idsOf, owner } = this.#options;
 		const slots = this.slotsPerBlock;
 		const firstSlot = number * slots;
@@ -114,36 +122,37 @@ export class BlockTable {
 				block.codes = undefined;
 			},
 		};
-		return block;
+		return { block, values };
 	}
 
-	#encode(block: VectorBlock): void {
+	#encode(block: VectorBlock, values: Float32Array): void {
 		const { dimensions } = this.#options;
 		const codes = BlockCodes.take(this.slotsPerBlock, dimensions);
 		if (!codes) return;
 		block.codes = codes;
-		const values = block.values();
 		for (const [offset, id] of block.ids.entries())
 			if (id !== undefined) codes.encode(offset, values, offset * dimensions);
 	}
 
 	#readValues(number: number): Float32Array<ArrayBuffer> {
-		const { account, dimensions, owner } = this.#options;
+		const { account, dimensions, now, owner } = this.#options;
 		const known = this.#keptValues.get(number);
 		if (known) {
-			keepInMemory(known);
+			keepInMemory(known, now());
 			return known.values;
 		}
-		const values = new Float32Array(this.slotsPerBlock * dimensions);
 		const [row] = this.#sql
 			.exec<{ content: ArrayBuffer }>("SELECT content FROM blocks WHERE block = ?", number)
 			.toArray();
-		if (row) values.set(new Float32Array(row.content));
+		const stored = new Float32Array(row?.content ?? new ArrayBuffer());
+		const size = this.slotsPerBlock * dimensions;
+		const values = stored.length === size ? stored : new Float32Array(size);
+		if (values !== stored) values.set(stored);
 		const kept: BlockValues = {
 			...{ account, owner, kind: "values", bytes: values.byteLength, values },
 			drop: () => this.#keptValues.delete(number),
 		};
-		if (keepInMemory(kept)) this.#keptValues.set(number, kept);
+		if (keepInMemory(kept, now())) this.#keptValues.set(number, kept);
 		return values;
 	}
 
@@ -176,11 +185,29 @@ export class BlockTable {
 		if (block) block.ids[slot - block.firstSlot] = undefined;
 	}
 
+	/** The id of a slot. `undefined`: the slot is free. */
+	idAt(slot: number): string | undefined {
+		const block = this.#kept.get(this.numberOf(slot));
+		if (block) return block.ids[slot - block.firstSlot];
+		const [found] = this.#options.idsOf(slot, slot);
+		return found?.[1];
+	}
+
+	/** Those of one slot. Without its block, if that would not stay in memory: a query needs few vectors of many blocks. */
 	values(slot: number): Float32Array<ArrayBuffer> {
-		const { dimensions } = this.#options;
+		const { dimensions, now } = this.#options;
 		const number = this.numberOf(slot);
 		const offset = (slot - number * this.slotsPerBlock) * dimensions;
-		return this.#readValues(number).slice(offset, offset + dimensions);
+		const blockBytes = FLOAT_BYTES * this.slotsPerBlock * dimensions;
+		if (this.#keptValues.has(number) || hasRoomForValues(blockBytes, now()))
+			return this.#readValues(number).slice(offset, offset + dimensions);
+		const { content } = this.#sql
+			.exec<{ content: ArrayBuffer }>(
+				"SELECT substr(content, ?, ?) AS content FROM blocks WHERE block = ?",
+				...[FLOAT_BYTES * offset + 1, FLOAT_BYTES * dimensions, number],
+			)
+			.one();
+		return new Float32Array(content);
 	}
 
 	/** The memory may differ from the disk, or the object ends. */

@@ -77,8 +77,8 @@ class RankFloor {
 			: (this.#ranks.at(-1) ?? Number.POSITIVE_INFINITY);
 	}
 
+	/** A rank above {@link least}. */
 	add(rank: number): void {
-		if (rank <= this.least) return;
 		let at = this.#ranks.length;
 		while (at > 0 && (this.#ranks[at - 1] as number) < rank) at--;
 		this.#ranks.splice(at, 0, rank);
@@ -122,14 +122,14 @@ export class Scanner {
 	/** `selected`: 1 at the slots that are searched. Absent: all. */
 	scan(block: VectorBlock, selected: Uint8Array | undefined): void {
 		const { codes, firstSlot, ids } = block;
-		const isSearched = (offset: number) =>
-			ids[offset] !== undefined && (!selected || selected[firstSlot + offset] === 1);
-		for (let offset = 0; offset < ids.length; offset++) {
-			if (!isSearched(offset)) continue;
-			const first = offset;
-			while (offset + 1 < ids.length && isSearched(offset + 1)) offset++;
-			if (codes) this.#bound(block, codes, first, offset + 1);
-			else this.#scoreAll(block, first, offset + 1);
+		const { length } = ids;
+		let first = 0;
+		for (let offset = 0; offset <= length; offset++) {
+			if (offset < length && ids[offset] !== undefined && (!selected || selected[firstSlot + offset] === 1))
+				continue;
+			if (first < offset && codes) this.#bound(block, codes, first, offset);
+			else if (first < offset) this.#scoreAll(block, first, offset);
+			first = offset + 1;
 		}
 	}
 
@@ -138,22 +138,30 @@ export class Scanner {
 		for (let offset = first; offset < end; offset++) {
 			const id = block.ids[offset] as string;
 			const score = this.#score(values, offset * this.#query.length, block.lengths[offset] ?? 0);
-			this.#floor.add(rankOf(this.#metric, score));
+			const rank = rankOf(this.#metric, score);
+			if (rank > this.#floor.least) this.#floor.add(rank);
 			this.#top.add({ id, score });
 		}
 	}
 
 	#bound({ firstSlot, ids, lengths }: VectorBlock, codes: BlockCodes, first: number, end: number): void {
 		const query = this.#coded;
+		const floor = this.#floor;
 		const sums = codes.sums(first, end - first, query);
+		let { least } = floor;
 		for (let offset = first; offset < end; offset++) {
 			const length = lengths[offset] as number;
 			const about = codes.approximate(offset, sums[offset - first] as number, query);
 			const error = codes.errorOf(offset, length, query);
-			this.#floor.add(this.#rank(about - error, length, -1));
 			const upper = this.#rank(about + error, length, 1);
-			if (upper >= this.#floor.least)
-				this.#candidates.push({ slot: firstSlot + offset, id: ids[offset] as string, upper });
+			// Most vectors end here.
+			if (upper < least) continue;
+			const lower = this.#rank(about - error, length, -1);
+			if (lower > least) {
+				floor.add(lower);
+				least = floor.least;
+			}
+			this.#candidates.push({ slot: firstSlot + offset, id: ids[offset] as string, upper });
 		}
 	}
 
@@ -188,12 +196,9 @@ export class Scanner {
 			if (candidate.upper >= this.#top.leastRank) yield candidate;
 	}
 
-	/** Nothing, if the slot has another vector by now. */
-	score({ id, slot }: ScannedVector, block: VectorBlock): void {
-		const offset = slot - block.firstSlot;
-		if (block.ids[offset] !== id) return;
-		const at = offset * this.#query.length;
-		this.#top.add({ id, score: this.#score(block.values(), at, block.lengths[offset] ?? 0) });
+	/** @param values of the candidate. */
+	score({ id }: ScannedVector, values: Float32Array): void {
+		this.#top.add({ id, score: this.#score(values, 0, lengthOf(values, 0, values.length)) });
 	}
 
 	#score(values: Float32Array, at: number, length: number): number {

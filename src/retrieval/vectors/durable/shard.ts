@@ -31,6 +31,9 @@ const CODED_BLOCK_US = 15;
 const BLOCK_US = 90;
 /** Reading a block from the disk, and its codes. */
 const LOADED_BLOCK_US = 400;
+/** One vector, whose values are in memory or on the disk. */
+const SCORED_US = 5;
+const LOADED_US = 100;
 
 interface VectorRow extends Record<string, SqlStorageValue> {
 	slot: number;
@@ -65,6 +68,8 @@ interface ShardOptions {
 	/** The id of the object. */
 	owner: string;
 	dimensions: number;
+	/** Epoch milliseconds. */
+	now(): number;
 	/** Lets other requests run. */
 	pause(): Promise<void>;
 }
@@ -80,14 +85,14 @@ export class Shard {
 	/** Slots with or without a vector. */
 	#size: number;
 
-	constructor(sql: SqlStorage, { account, owner, dimensions, pause }: ShardOptions) {
+	constructor(sql: SqlStorage, { account, owner, dimensions, now, pause }: ShardOptions) {
 		this.#sql = sql;
 		this.#dimensions = dimensions;
 		this.#pause = pause;
 		sql.exec(`${VECTORS}; ${BY_NAMESPACE}`);
 		this.properties = new PropertyTable(sql);
 		this.#blocks = new BlockTable(sql, {
-			...{ account, owner, dimensions },
+			...{ account, owner, dimensions, now },
 			idsOf: (first, last) =>
 				sql
 					.exec<{ slot: number; id: string }>(
@@ -172,14 +177,17 @@ export class Shard {
 		for (let first = 0; first < this.#size; first += blocks.slotsPerBlock) {
 			if (selected && !selected.subarray(first, first + blocks.slotsPerBlock).includes(1)) continue;
 			const number = blocks.numberOf(first);
-			const isInMemory = blocks.isInMemory(number);
-			const block = blocks.read(number);
-			scanner.scan(block, selected);
-			await spend((block.codes ? CODED_BLOCK_US : BLOCK_US) + (isInMemory ? 0 : LOADED_BLOCK_US));
+			const hasCodes = blocks.hasCodes(number);
+			scanner.scan(blocks.read(number), selected);
+			await spend(hasCodes ? CODED_BLOCK_US : BLOCK_US + LOADED_BLOCK_US);
 		}
 		for (const candidate of scanner.candidates()) {
-			scanner.score(candidate, blocks.read(blocks.numberOf(candidate.slot)));
-			await spend(BLOCK_US);
+			const { id, slot } = candidate;
+			// The vector may have been deleted or moved meanwhile.
+			if (blocks.idAt(slot) !== id) continue;
+			const hasValues = blocks.hasValues(slot);
+			scanner.score(candidate, blocks.values(slot));
+			await spend(hasValues ? SCORED_US : LOADED_US);
 		}
 		return scanner.matches.flatMap((match) => this.#match(match, query));
 	}

@@ -178,6 +178,7 @@ export abstract class VectorIndexObject extends DurableObject implements ShardCa
 			account: current.account,
 			owner: this.ctx.id.toString(),
 			dimensions: current.dimensions,
+			now: Date.now,
 			pause: () => scheduler.wait(1),
 		});
 		return this.#shard;
