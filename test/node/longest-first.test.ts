@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
 import { LONG_FILES, rankOf } from "../longest-first.ts";
+import { SLOW_FILES, SLOW_FOLDERS } from "../slow-in-workerd.ts";
 
 it("starts the two longest process tests, then the tests inside workerd, then the other files", () => {
 	const files: [project: string, file: string][] = [
@@ -15,6 +16,6 @@ it("starts the two longest process tests, then the tests inside workerd, then th
 	expect(files.map(([project, file]) => rankOf(project, file))).toEqual([4, 4, 3, 2, 2, 1, 1]);
 });
 
-it("names files that exist", () => {
-	expect(LONG_FILES.filter((file) => !existsSync(file))).toEqual([]);
+it("names files and folders that exist", () => {
+	expect([...LONG_FILES, ...SLOW_FILES, ...SLOW_FOLDERS].filter((path) => !existsSync(path))).toEqual([]);
 });
