@@ -10,6 +10,7 @@ export const LONG_FILES = [
 	"faults",
 	"local-engine/onnx-engine",
 	"conservation-leased",
+	"vectors/move-kill",
 	"local-engine/engine",
 	"vectors/pgvector",
 	"gateway-conservation",
@@ -24,19 +25,25 @@ export const LONG_FILES = [
 	"stops",
 	"crowd",
 	"leave-matrix",
+	"deletion",
+	"rules-everywhere",
+	"pass-through",
+	"pools",
+	"doctor",
+	"vectors/pgvector-tls",
 	"outbound",
 ].map((name) => `test/node/${name}.test.ts`);
 const IN_WORKERD = ["worker", "extending", "binding"];
 
 /**
- * The two longest process tests come first. The tests inside workerd follow, and use the cores while those wait. Files of
- * one project stay together: a shared Worker ends when the next file is of another project.
+ * The two longest process tests come first. The tests inside workerd follow, and use the cores while those wait. At the end are the short
+ * process tests. Files of one project stay together: a shared Worker ends when the next file is of another project.
  */
 export function rankOf(project: string, file: string): number {
 	if (IN_WORKERD.includes(project)) return 2;
 	const place = LONG_FILES.findIndex((longFile) => file.endsWith(`/${longFile}`));
-	if (place < 0) return 4;
-	return place < 2 ? 1 : 3;
+	if (place >= 0) return place < 2 ? 1 : 3;
+	return project === "console" ? 4 : 5;
 }
 
 export class LongestFirst extends BaseSequencer {

@@ -3,9 +3,10 @@ import { expect, it } from "vitest";
 import { LONG_FILES, rankOf } from "../longest-first.ts";
 import { SLOW_FILES, SLOW_FOLDERS } from "../slow-in-workerd.ts";
 
-it("starts the two longest process tests, then the tests inside workerd, then the other files", () => {
+it("starts the two longest process tests, then the tests inside workerd, then the other long files, then the console", () => {
 	const files: [project: string, file: string][] = [
 		["node", "/checkout/test/node/layout.test.ts"],
+		["console", "/checkout/test/console/models.test.ts"],
 		["clients", "/checkout/test/clients/openai.test.ts"],
 		["node", "/checkout/test/node/faults.test.ts"],
 		["worker", "/checkout/test/loop.test.ts"],
@@ -13,7 +14,7 @@ it("starts the two longest process tests, then the tests inside workerd, then th
 		["node", "/checkout/test/node/plugin.test.ts"],
 		["node", "/checkout/test/node/serve.test.ts"],
 	];
-	expect(files.map(([project, file]) => rankOf(project, file))).toEqual([4, 4, 3, 2, 2, 1, 1]);
+	expect(files.map(([project, file]) => rankOf(project, file))).toEqual([5, 4, 5, 3, 2, 2, 1, 1]);
 });
 
 it("names files and folders that exist", () => {
