@@ -167,11 +167,10 @@ export class Shard {
 		const selected = await this.#select(query);
 		const scanner = new Scanner(metric, vector, topK);
 		let time = 0;
-		const spend = async (us: number) => {
-			time += us;
-			if (time < SLICE_US) return;
-			time = 0;
-			await this.#pause();
+		/** Whether others wait by now. An `await` of each block would cost more than the block's bounds. */
+		const isLate = (us: number) => {
+			time = time < SLICE_US ? time + us : us;
+			return time >= SLICE_US;
 		};
 		const blocks = this.#blocks;
 		for (let first = 0; first < this.#size; first += blocks.slotsPerBlock) {
@@ -179,7 +178,7 @@ export class Shard {
 			const number = blocks.numberOf(first);
 			const hasCodes = blocks.hasCodes(number);
 			scanner.scan(blocks.read(number), selected);
-			await spend(hasCodes ? CODED_BLOCK_US : BLOCK_US + LOADED_BLOCK_US);
+			if (isLate(hasCodes ? CODED_BLOCK_US : BLOCK_US + LOADED_BLOCK_US)) await this.#pause();
 		}
 		for (const candidate of scanner.candidates()) {
 			const { id, slot } = candidate;
@@ -187,7 +186,7 @@ export class Shard {
 			if (blocks.idAt(slot) !== id) continue;
 			const hasValues = blocks.hasValues(slot);
 			scanner.score(candidate, blocks.values(slot));
-			await spend(hasValues ? SCORED_US : LOADED_US);
+			if (isLate(hasValues ? SCORED_US : LOADED_US)) await this.#pause();
 		}
 		return scanner.matches.flatMap((match) => this.#match(match, query));
 	}
