@@ -106,8 +106,10 @@ function weightCommands(models: Command, finish: Finish): void {
 	const names = "an id of the catalogue, or the name of weights";
 	models
 		.command("pull")
-		.description("download weights, or check the hashes of those that are here")
-		.argument("<name...>", names)
+		.description(
+			"download weights, or check the hashes of those that are here; the project's lock decides which files",
+		)
+		.argument("[name...]", `${names}; without one, those of the project's lock`)
 		.option("--accept-licence", "accept the licences that ask for it")
 		.option("--ignore-memory", "also weights that need more memory than this machine has")
 		.action(async (list: string[], flags) => {
@@ -129,6 +131,14 @@ function weightCommands(models: Command, finish: Finish): void {
 		.action(async (list: string[]) => {
 			const { removeCommand } = await import("./commands/weights.ts");
 			finish(removeCommand(list));
+		});
+	models
+		.command("lock")
+		.description("write which files the weights have, for the project's other machines")
+		.argument("[name...]", `${names}; without one, those of the lock, or all that are here`)
+		.action(async (list: string[]) => {
+			const { lockCommand } = await import("./commands/weights.ts");
+			finish(lockCommand(list));
 		});
 	models
 		.command("prune")

@@ -1,11 +1,24 @@
-/** `ganglion models pull`, `list`, `rm` and `prune`: the weights of this machine, which all projects of its user share. */
+/** `ganglion models pull`, `list`, `rm`, `prune` and `lock`: the weights of this machine, which all projects of its user share. */
 import { createInterface } from "node:readline/promises";
 import { isHeld } from "../../scripts/local-engine/lock.ts";
 import { LocalProblem } from "../../scripts/local-engine/problem.ts";
 import { ProgressBar, sizeText } from "../../scripts/local-engine/progress.ts";
+import {
+	PROJECT_LOCK,
+	type ProjectLock,
+	readProjectLock,
+	writeProjectLock,
+} from "../../scripts/local-engine/project-lock.ts";
 import { pullWeights } from "../../scripts/local-engine/pull.ts";
 import { sourceOf } from "../../scripts/local-engine/sources.ts";
-import { modelsFolder, presentWeights, pruneStore, removeWeights } from "../../scripts/local-engine/store.ts";
+import {
+	allPresent,
+	modelsFolder,
+	type PresentWeights,
+	presentWeights,
+	pruneStore,
+	removeWeights,
+} from "../../scripts/local-engine/store.ts";
 import {
 	approximateSize,
 	findWeights,
@@ -24,7 +37,10 @@ interface PullFlags {
 }
 
 export async function pullCommand(names: readonly string[], flags: PullFlags): Promise<number> {
-	const rows = names.map(rowOf);
+	const locked = lockHere();
+	if (names.length === 0 && locked.size === 0)
+		throw new CommandError(`name the models to download: there is no ${PROJECT_LOCK} here`);
+	const rows = (names.length > 0 ? names : [...locked.keys()]).map(rowOf);
 	const interrupt = new AbortController();
 	const onSignal = (): void => interrupt.abort();
 	for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, onSignal);
@@ -37,6 +53,7 @@ export async function pullCommand(names: readonly string[], flags: PullFlags): P
 				signal: interrupt.signal,
 				report: (progress) => bar.draw(progress),
 				accept: (licence) => flags.acceptLicence ?? ask(weights, licence),
+				locked: locked.get(weights.name),
 				checkHashes: true,
 				ignoreMemory: flags.ignoreMemory ?? false,
 			});
@@ -96,6 +113,34 @@ export function listCommand({ json }: { json?: boolean }): number {
 		);
 	}
 	return 0;
+}
+
+/** Without names: those that the lock has, or all that are here. */
+export function lockCommand(names: readonly string[]): number {
+	const folder = modelsFolder(process.env);
+	const earlier = lockHere();
+	const wanted = names.length > 0 ? names : [...earlier.keys()];
+	const present = wanted.length === 0 ? allPresent(folder) : wanted.map((name) => presentRow(folder, name));
+	if (present.length === 0) throw new CommandError(`${folder} has no weights: ganglion models pull NAME`);
+	const path = writeProjectLock(process.cwd(), earlier, present);
+	for (const { weights, manifest } of present)
+		console.log(`${weights.name} is ${manifest.repository}@${manifest.revision} in ${path}`);
+	return 0;
+}
+
+function presentRow(folder: string, name: string): PresentWeights {
+	const weights = rowOf(name);
+	const present = presentWeights(folder, weights);
+	if (present) return present;
+	throw new CommandError(`${weights.name} is not here: ganglion models pull ${weights.name}`);
+}
+
+function lockHere(): ProjectLock {
+	try {
+		return readProjectLock(process.cwd(), Date.now());
+	} catch (error) {
+		throw asCommandError(error);
+	}
 }
 
 export function removeCommand(names: readonly string[]): number {

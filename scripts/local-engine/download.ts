@@ -46,12 +46,14 @@ export async function downloadFile(download: Download, { checkHash = false } = {
 	}
 }
 
-const expectedOf = (file: StoredFile): string => ("sha256" in file ? file.sha256 : file.blob);
+/** The hash that the list of the hub states. */
+export const expectedOf = (file: StoredFile): string => ("sha256" in file ? file.sha256 : file.blob);
 
 const startHash = (file: StoredFile): Hash =>
 	"sha256" in file ? createHash("sha256") : createHash("sha1").update(`blob ${file.size}\0`);
 
-async function hashOf(path: string, file: StoredFile): Promise<string> {
+/** Of the file at the path, as {@link expectedOf} has it. */
+export async function hashOf(path: string, file: StoredFile): Promise<string> {
 	const hash = startHash(file);
 	await addFile(hash, path);
 	return hash.digest("hex");

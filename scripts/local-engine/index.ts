@@ -6,6 +6,7 @@ import { type Door, type Engine, openDoor } from "./door.ts";
 import { Library } from "./library.ts";
 import { presetOf, sectionsOf } from "./preset.ts";
 import { LocalProblem } from "./problem.ts";
+import { checkLocked, readProjectLock } from "./project-lock.ts";
 import { checkMemory, memoryForModels, memoryForRouter, memoryForSidecar, modelsAtOnce } from "./room.ts";
 import { Router, type RouterModelsSetting } from "./router.ts";
 import { Sidecar } from "./sidecar.ts";
@@ -19,6 +20,8 @@ interface LocalEngineOptions {
 	/** Missing weights are downloaded at their first use. */
 	pulls: boolean;
 	log(line: string): void;
+	/** The folder with the project's lock, if it has one. The current folder if absent. */
+	project?: string;
 	/** Called when files of weights have come or gone, and llama-server knows it. */
 	changed?(): void;
 }
@@ -39,12 +42,19 @@ export class LocalEngine {
 	}
 
 	/** Throws a problem if there is no usable llama-server. */
-	static async start({ env, pulls, log, changed }: LocalEngineOptions): Promise<LocalEngine> {
+	static async start({
+		env,
+		pulls,
+		log,
+		changed,
+		project = process.cwd(),
+	}: LocalEngineOptions): Promise<LocalEngine> {
 		const server = await findLlamaServer(env);
 		const folder = modelsFolder(env);
+		const locked = readProjectLock(project, Date.now());
 		const key = randomBytes(32).toString("base64url");
 		const library = new Library({
-			...{ folder, pulls, log },
+			...{ folder, pulls, log, locked },
 			source: () => sourceOf(env),
 			async changed(present) {
 				await sidecar.setModels(present);
@@ -56,6 +66,10 @@ export class LocalEngine {
 			log(
 				`${weights.name} is left out: llama-server cannot read a path with a line break, ";" or "#" (${folder})`,
 			);
+		for (const present of library.present) {
+			const wanted = locked.get(present.weights.name);
+			if (wanted) await checkLocked(present, wanted).catch(({ message }: Error) => log(message));
+		}
 		const router = new Router({ server, log, key, ...settingOf(library.present) });
 		const sidecar = new Sidecar({ env, log, key });
 		await sidecar.setModels(library.present);

@@ -4,7 +4,7 @@ import { LocalProblem } from "./problem.ts";
 import { type Progress, percentOf, sizeText, timeText } from "./progress.ts";
 import { pullWeights } from "./pull.ts";
 import type { Source } from "./source.ts";
-import { allPresent, type PresentWeights, presentWeights } from "./store.ts";
+import { allPresent, type Manifest, type PresentWeights, presentWeights } from "./store.ts";
 import { approximateSize, WEIGHTS, type Weights } from "./table.ts";
 
 interface LibraryOptions {
@@ -12,6 +12,8 @@ interface LibraryOptions {
 	/** Missing weights are downloaded at their first use. */
 	pulls: boolean;
 	source(): Source;
+	/** What the project's lock names, by the name of the weights. */
+	locked: ReadonlyMap<string, Manifest>;
 	/** Called when files of weights have come or gone, with all that are present. */
 	changed(present: readonly PresentWeights[]): Promise<void>;
 	log(line: string): void;
@@ -101,12 +103,12 @@ export class Library {
 		const { name } = weights;
 		const running = this.#pulls.get(name);
 		if (running) return running;
-		const { folder, source, log } = this.#options;
+		const { folder, source, locked, log } = this.#options;
 		const abort = new AbortController();
 		let isAnnounced = false;
 		const started = (async () => {
 			const present = await pullWeights(weights, {
-				...{ folder, signal: abort.signal, source: source() },
+				...{ folder, signal: abort.signal, source: source(), locked: locked.get(name) },
 				accept: () => accepts,
 				report(progress) {
 					if (!isAnnounced) log(`${name} is being downloaded (${sizeText(progress.total)})`);

@@ -7,6 +7,7 @@ import { downloadFile } from "./download.ts";
 import { NO_REVISION } from "./folder-source.ts";
 import { LocalProblem } from "./problem.ts";
 import { type Progress, ProgressMeter } from "./progress.ts";
+import { checkLocked } from "./project-lock.ts";
 import { checkDisk, checkMemory } from "./room.ts";
 import type { Source } from "./source.ts";
 import {
@@ -29,6 +30,8 @@ interface PullOptions {
 	report(progress: Progress): void;
 	/** Whether the user accepts the licence. Called only if it asks for that and was not accepted before. */
 	accept(licence: Licence): boolean | Promise<boolean>;
+	/** What the project's lock names. */
+	locked?: Manifest | undefined;
 	/** Also compares the hashes of files that are complete. */
 	checkHashes?: boolean;
 	/** Also weights that need more memory than this machine has. */
@@ -36,15 +39,17 @@ interface PullOptions {
 }
 
 export async function pullWeights(weights: Weights, options: PullOptions): Promise<PresentWeights> {
-	const { folder, source, signal, checkHashes = false } = options;
+	const { folder, source, signal, locked, checkHashes = false } = options;
 	const present = presentWeights(folder, weights);
+	if (present && locked) await checkLocked(present, locked);
 	if (present && !checkHashes) return present;
 	await checkLicence(weights, options);
 	// The table is close enough to refuse before the hub is called.
 	if (!options.ignoreMemory) checkMemory(weights.name, approximateSize(weights));
 	const kept = readManifest(folder, weights);
 	const isUsable = kept && (kept.revision !== NO_REVISION || present);
-	const manifest = isUsable ? kept : await source.manifestOf(weights);
+	const isKept = isUsable && (present || !locked);
+	const manifest = isKept ? kept : await manifestOf(weights, options);
 	const files = manifest.files.filter(({ name }) => weights.files.some((file) => file.name === name));
 	const total = files.reduce((sum, { size }) => sum + size, 0);
 	if (!options.ignoreMemory) checkMemory(weights.name, total);
@@ -76,6 +81,13 @@ export async function pullWeights(weights: Weights, options: PullOptions): Promi
 		"weights_unavailable",
 		`The files of ${weights.name} in ${folder} were removed while they were written`,
 	);
+}
+
+/** A lock of files that came from a folder has no revision. */
+async function manifestOf(weights: Weights, { source, locked }: PullOptions): Promise<Manifest> {
+	if (locked && locked.revision !== NO_REVISION) return locked;
+	const stated = await source.manifestOf(weights);
+	return locked ? { ...stated, files: locked.files } : stated;
 }
 
 function bytesOnDisk(folder: string, manifest: Manifest, name: string): number {

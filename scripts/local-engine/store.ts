@@ -34,7 +34,7 @@ const HashedFile = z.object({ name: FileName, size: z.int().positive(), sha256: 
 /** A small file, which the hub keeps in Git. */
 const GitFile = z.object({ name: FileName, size: z.int().positive(), blob: GitBlob });
 
-const ManifestSchema = z.object({
+export const ManifestSchema = z.object({
 	repository: Repository,
 	revision: Revision,
 	files: z.array(z.union([HashedFile, GitFile])).min(1),

@@ -8,6 +8,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 
 export const REVISION = "0123456789abcdef0123456789abcdef01234567";
+/** The hub has it too. Its list names it if a test says so. */
+export const NEWER = "fedcba9876543210fedcba9876543210fedcba98";
 
 /** How the host of the files answers. */
 type Fault =
@@ -84,7 +86,7 @@ export async function startHub(): Promise<Hub> {
 		if (hub.fault === "gated" && authorization === undefined) return void response.writeHead(401).end();
 		if (hub.fault === "busy") return void response.writeHead(429, { "retry-after": "7" }).end();
 		if (hub.fault === "redirect circle") return void response.writeHead(302, { location: request.url }).end();
-		const file = pathname.replace(`/resolve/${REVISION}`, "");
+		const file = pathname.replace(`/resolve/${REVISION}`, "").replace(`/resolve/${NEWER}`, "");
 		if (!hub.files.has(file.replace(/^\/(?:storage\/)?/, ""))) return void response.writeHead(404).end();
 		if (hub.fault === "plain redirect")
 			return void response.writeHead(302, { location: `http://files.test${file}` }).end();
