@@ -10,8 +10,29 @@ const MAX_BYTES = 256 * 1_024;
 const END = "data: [DONE]";
 const DATA_LINE = /^data: (.*)$/gm;
 
+interface NewAnswer {
+	response: Response;
+	isLexical: boolean;
+	/** It may answer the same question again. */
+	isKept: boolean;
+}
+
+/** `lookup`: absent if the answer is not cached. `run` answers a miss. */
+export async function cachedAnswer(
+	lookup: AnswerLookup | undefined,
+	{ isStream, waitUntil }: Pick<KeptChat, "isStream" | "waitUntil">,
+	run: () => Promise<NewAnswer>,
+): Promise<Response> {
+	const cached = lookup && cachedChat(lookup, isStream);
+	if (cached) return cached;
+	const { isKept, isLexical, response } = await run();
+	if (!lookup) return response;
+	if (!isKept) return cacheMarked(response, "MISS");
+	return keptChat(response, lookup, { isStream, isLexical, waitUntil });
+}
+
 /** `undefined`: a miss. */
-export function cachedChat({ found }: AnswerLookup, isStream: boolean): Response | undefined {
+function cachedChat({ found }: AnswerLookup, isStream: boolean): Response | undefined {
 	if (!found) return undefined;
 	const { isLexical, text } = found;
 	const headers: Record<string, string> = isStream
@@ -38,7 +59,7 @@ interface KeptChat {
 }
 
 /** The answer of a miss. It is kept when the caller has all of it. */
-export async function keptChat(
+async function keptChat(
 	response: Response,
 	{ keep }: AnswerLookup,
 	{ isLexical, isStream, waitUntil }: KeptChat,

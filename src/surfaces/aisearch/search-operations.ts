@@ -1,6 +1,5 @@
 /** Searches and chats of instances, as the bindings and the REST routes have them. */
 import type { AiError } from "../../core/errors.ts";
-import { parseJson } from "../../core/json.ts";
 import { parseFields } from "../../http/account-request.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { answerChat } from "../../retrieval/search/answer.ts";
@@ -23,9 +22,10 @@ import {
 import { type SearchContext, type SearchResult, searchInstance } from "../../retrieval/search/search.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import type { AppServices } from "../services.ts";
-import { cachedChat, keptChat } from "./cached-chat.ts";
+import { cachedAnswer } from "./cached-chat.ts";
+import { cachedSearch, isComplete, isPaused } from "./cached-search.ts";
 import type { InstanceCall } from "./item-operations.ts";
-import { cacheMarked, marked, type NotedResult, notedEnvelope } from "./lexical-scores.ts";
+import { marked, type NotedResult, notedEnvelope } from "./lexical-scores.ts";
 import { searchModels } from "./model-calls.ts";
 
 /** A namespace, for one caller. */
@@ -34,6 +34,7 @@ export interface NamespaceCall {
 	namespace: string;
 	signal: AbortSignal;
 	services: AppServices;
+	isPublic?: boolean;
 }
 
 export type SearchedCall = InstanceCall & {
@@ -61,57 +62,37 @@ const noteIn =
 export async function search(sent: unknown, call: SearchedCall): Promise<NotedResult<SearchResult>> {
 	const body = searchOf(sent);
 	const { instance, services } = call;
-	const { config } = instance.record;
-	const hidden: AiError[] = [];
-	const context = { ...contextOf(call), onHidden: noteIn(hidden, call) };
-	const plan = searchPlan(body, config, "searchQueryMissing");
-	const { ai_search_options: { cache, ...options } = {}, messages } = body;
-	if (config.paused || !cache?.enabled) {
-		const result = await searchInstance(plan, context);
-		return { result, isLexical: context.models.isLexical, hidden };
-	}
-	const request = { kind: "search", options, messages: messages && withoutQuestion(messages) };
-	const lookup = await lookUp(
-		{ question: plan.query, request, threshold: cache.cache_threshold },
-		instance,
-		services.now,
-	);
-	const { found } = lookup;
-	if (found) {
-		const result = parseJson(found.text) as SearchResult;
-		return { result, isLexical: found.isLexical, cacheStatus: "HIT" };
-	}
-	const result = await searchInstance(plan, context);
-	const { isLexical } = context.models;
-	if (hidden.length === 0) await lookup.keep({ text: JSON.stringify(result), isLexical });
-	return { result, isLexical, hidden, cacheStatus: "MISS" };
+	return cachedSearch({
+		...{ body, instances: [instance], now: services.now },
+		async run() {
+			const hidden: AiError[] = [];
+			const context = { ...contextOf(call), onHidden: noteIn(hidden, call) };
+			const plan = searchPlan(body, instance.record.config, "searchQueryMissing");
+			const result = await searchInstance(plan, context);
+			return { result, isLexical: context.models.isLexical, hidden };
+		},
+	});
 }
 
 export async function chat(sent: unknown, call: SearchedCall): Promise<Response> {
 	const body = chatOf(sent);
-	const { config } = call.instance.record;
+	const { instance, services } = call;
+	const { config } = instance.record;
 	const hidden: AiError[] = [];
 	const context = { ...contextOf(call), onHidden: noteIn(hidden, call) };
 	const { ai_search_options, messages = [] } = body;
 	const plan = searchPlan({ messages, ai_search_options }, config, "chatQueryMissing");
-	const isStream = body.stream === true;
 	const lookup = await chatLookup(body, plan.query, call);
-	const cached = lookup && cachedChat(lookup, isStream);
-	if (cached) return cached;
-	const { chunks } = await searchInstance(plan, context);
-	// An answer from nothing would say that the documents do not contain it.
-	if (chunks.length === 0 && hidden[0]) throw hidden[0];
-	const { models } = context;
-	const { services } = call;
-	const answer = marked(
-		await answerChat({ body, chunks, model: config.ai_search_model }, { ...services, models }),
-		models,
-	);
-	if (!lookup) return answer;
-	if (chunks.length === 0 || hidden.length > 0) return cacheMarked(answer, "MISS");
-	const { isLexical } = models;
-	const { waitUntil } = services;
-	return keptChat(answer, lookup, { isStream, isLexical, waitUntil });
+	return cachedAnswer(lookup, { isStream: body.stream === true, waitUntil: services.waitUntil }, async () => {
+		const { chunks } = await searchInstance(plan, context);
+		// An answer from nothing would say that the documents do not contain it.
+		if (chunks.length === 0 && hidden[0]) throw hidden[0];
+		const { models } = context;
+		const sources = { body, chunks, model: config.ai_search_model };
+		const response = marked(await answerChat(sources, { ...services, models }), models);
+		const { isLexical } = models;
+		return { response, isLexical, isKept: chunks.length > 0 && hidden.length === 0 };
+	});
 }
 
 /** `undefined`: the answer is not cached. */
@@ -125,8 +106,6 @@ async function chatLookup(
 	const sent = { question, request, threshold: cache?.cache_threshold, others };
 	return lookUp(sent, instance, services.now).catch(() => undefined);
 }
-
-const isPaused = ({ record }: OpenInstance): boolean => record.config.paused;
 
 /** The instances of a request, if all can be opened. The first has the model, the gateway and the cache of the answer. */
 async function openAll(
@@ -142,28 +121,14 @@ export async function searchNamespace(sent: unknown, call: NamespaceCall): Promi
 	const body = searchOf(sent);
 	const { services } = call;
 	await services.searchInstances.namespace(call.caller.account, call.namespace);
-	const { ai_search_options: { cache, ...options } = {}, messages } = body;
-	const opened = cache?.enabled ? await openAll(searchedInstances(body), call) : undefined;
-	if (!opened || opened.some(isPaused)) return several(body, call, { missing: "searchQueryMissing", opened });
-	const [instance, ...others] = opened;
-	const { query } = questionOf(body, "searchQueryMissing");
-	const request = { kind: "search", options, messages: messages && withoutQuestion(messages) };
-	const cacheable = { question: query, request, threshold: cache?.cache_threshold, others };
-	const lookup = await lookUp(cacheable, instance, services.now).catch(() => undefined);
-	const { found } = lookup ?? {};
-	if (found) {
-		const result = parseJson(found.text) as MultiResult;
-		return { result, isLexical: found.isLexical, cacheStatus: "HIT" };
-	}
-	const noted = await several(body, call, { missing: "searchQueryMissing", opened });
-	const { isLexical, result } = noted;
-	if (isWhole(noted)) await lookup?.keep({ text: JSON.stringify(result), isLexical });
-	return { ...noted, cacheStatus: "MISS" };
+	const opened = body.ai_search_options?.cache?.enabled
+		? await openAll(searchedInstances(body), call)
+		: undefined;
+	return cachedSearch({
+		...{ body, instances: opened, now: services.now },
+		run: () => several(body, call, { missing: "searchQueryMissing", opened }),
+	});
 }
-
-/** Nothing has failed, so that the same request would have the same result. */
-const isWhole = ({ hidden = [], result }: NotedResult<MultiResult>): boolean =>
-	hidden.length === 0 && !result.errors;
 
 export async function chatNamespace(sent: unknown, call: NamespaceCall): Promise<Response> {
 	const body = chatOf(sent);
@@ -172,28 +137,28 @@ export async function chatNamespace(sent: unknown, call: NamespaceCall): Promise
 	await services.searchInstances.namespace(call.caller.account, call.namespace);
 	const ids = searchedInstances(body);
 	const opened = await openAll(ids, call);
-	const isStream = body.stream === true;
 	let lookup: AnswerLookup | undefined;
 	if (opened) {
 		const [instance, ...others] = opened;
 		const { query } = questionOf({ messages }, "chatQueryMissing");
 		lookup = await chatLookup(body, query, { ...call, instance, others });
-		const cached = lookup && cachedChat(lookup, isStream);
-		if (cached) return cached;
 	}
-	const noted = await several({ messages, ai_search_options }, call, { missing: "chatQueryMissing", opened });
-	const { hidden, isLexical, result } = noted;
-	const { chunks } = result;
-	if (chunks.length === 0 && hidden?.[0]) throw hidden[0];
-	const [first = ""] = ids;
-	const instance =
-		opened?.[0] ?? (await services.searchInstances.open(call.caller.account, call.namespace, first));
-	const { models } = contextOf({ ...call, instance });
-	const { ai_search_model: model } = instance.record.config;
-	const answer = marked(await answerChat({ body, chunks, model }, { ...services, models }), { isLexical });
-	if (!lookup) return answer;
-	if (chunks.length === 0 || !isWhole(noted)) return cacheMarked(answer, "MISS");
-	return keptChat(answer, lookup, { isStream, isLexical, waitUntil: services.waitUntil });
+	return cachedAnswer(lookup, { isStream: body.stream === true, waitUntil: services.waitUntil }, async () => {
+		const searched = { messages, ai_search_options };
+		const noted = await several(searched, call, { missing: "chatQueryMissing", opened });
+		const { hidden, isLexical, result } = noted;
+		const { chunks } = result;
+		if (chunks.length === 0 && hidden?.[0]) throw hidden[0];
+		const [first = ""] = ids;
+		const instance =
+			opened?.[0] ?? (await services.searchInstances.open(call.caller.account, call.namespace, first));
+		const { models } = contextOf({ ...call, instance });
+		const { ai_search_model: model } = instance.record.config;
+		const response = marked(await answerChat({ body, chunks, model }, { ...services, models }), {
+			isLexical,
+		});
+		return { response, isLexical, isKept: chunks.length > 0 && isComplete(noted) };
+	});
 }
 
 interface SeveralOptions {
@@ -239,16 +204,14 @@ export async function chatRag(body: RagBody, call: SearchedCall): Promise<Respon
 		config.cache && !config.paused
 			? await lookUp({ question: query, request }, instance, services.now)
 			: undefined;
-	const cached = lookup && cachedChat(lookup, isStream);
-	if (cached) return cached;
-	const { answer, isEmpty } = await answerRag(body, context);
-	const { isLexical } = context.models;
-	const headers = { "content-type": SSE_CONTENT_TYPE, "cache-control": "no-cache" };
-	const response =
-		answer instanceof ReadableStream
-			? marked(new Response(answer, { headers }), { isLexical })
-			: notedEnvelope({ result: answer, isLexical });
-	if (!lookup) return response;
-	if (isEmpty) return cacheMarked(response, "MISS");
-	return keptChat(response, lookup, { isStream, isLexical, waitUntil: services.waitUntil });
+	return cachedAnswer(lookup, { isStream, waitUntil: services.waitUntil }, async () => {
+		const { answer, isEmpty } = await answerRag(body, context);
+		const { isLexical } = context.models;
+		const headers = { "content-type": SSE_CONTENT_TYPE, "cache-control": "no-cache" };
+		const response =
+			answer instanceof ReadableStream
+				? marked(new Response(answer, { headers }), { isLexical })
+				: notedEnvelope({ result: answer, isLexical });
+		return { response, isLexical, isKept: !isEmpty };
+	});
 }
