@@ -5,7 +5,7 @@
 import type { ServiceDesignator, Worker_Binding } from "miniflare";
 import * as z from "zod";
 import { Problems } from "../src/config/problems.ts";
-import { Identifier } from "../src/retrieval/search/read-config.ts";
+import { Identifier } from "../src/retrieval/search/identifier.ts";
 import type { AiSearchOptions } from "./api.ts";
 import type { BindingClass } from "./node-stub.ts";
 import type { Source } from "./options.ts";

@@ -234,6 +234,7 @@ export const FAILURES = {
 	searchTypeInvalid: edge(7070, 400, "invalid_retrieval_type"),
 	searchFilenameTooLong: edge(7072, 400, "filename_exceeds_maximum_length"),
 	searchedTooMany: edge(7074, 400, "too_many_multi_search_instances"),
+	searchUnknownAllowed: edge(7097, 400, "instances_allowed_contains_unknown_instances"),
 	/** Public endpoints of AI Search. The product does not publish which status belongs to which code. */
 	searchEndpointUnknown: edge(60_003, 404, "config not found"),
 	searchEndpointOff: edge(60_004, 404, "ai search not enabled"),
@@ -241,6 +242,7 @@ export const FAILURES = {
 	searchEndpointMcpOff: edge(60_007, 401, "mcp endpoint disabled"),
 	searchEndpointSearchOff: edge(60_008, 401, "search endpoint disabled"),
 	searchEndpointChatOff: edge(60_009, 401, "chat completions endpoint disabled"),
+	searchEndpointEmpty: edge(60_013, 404, "ai_search_not_found"),
 	searchEndpointBody: edge(60_015, 400, "request body must be a JSON object"),
 	searchEndpointMethod: edge(60_016, 405, "method not allowed; this MCP endpoint only accepts POST"),
 	/** The objects of an instance cannot be called. */

@@ -1,11 +1,13 @@
 /**
- * The public endpoint of an instance: a search, a chat and an MCP server without a credential
- * (developers.cloudflare.com/ai-search/configuration/public-endpoint). Off unless the instance switches it on. Requests run, and are billed,
+ * The public endpoint of an instance or of a namespace: a search, a chat and an MCP server without a credential
+ * (developers.cloudflare.com/ai-search/configuration/public-endpoint). Off unless the instance or namespace switches it on. Requests run, and are billed,
  * as those of who has switched it on.
  */
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
+import { Identifier } from "./identifier.ts";
+import { MAX_SEARCHED_INSTANCES } from "./limits.ts";
 
 const MAX_HOSTS = 100;
 const MAX_DESCRIPTION_CHARACTERS = 1_024;
@@ -43,6 +45,14 @@ export const PublicEndpoint = lazy(() =>
 	}),
 );
 export type PublicEndpoint = z.output<ReturnType<typeof PublicEndpoint>>;
+
+/** Of a namespace. Only the instances of its list are searched. */
+export const NamespaceEndpoint = lazy(() =>
+	PublicEndpoint().extend({
+		instances_allowed: z.array(Identifier()).max(MAX_SEARCHED_INSTANCES).default([]),
+	}),
+);
+export type NamespaceEndpoint = z.output<ReturnType<typeof NamespaceEndpoint>>;
 export type EndpointRate = PublicEndpoint["rate_limit"];
 
 /** Requests of one endpoint, in the period and in the one before. */

@@ -7,6 +7,7 @@ import { lazy } from "../../core/lazy.ts";
 import { CACHE_THRESHOLD_NAMES } from "./cache/shingles.ts";
 import { searchFailure } from "./failures.ts";
 import { checkBoosts } from "./fusion.ts";
+import { Identifier } from "./identifier.ts";
 import {
 	DEFAULT_CACHE_SECONDS,
 	DEFAULT_CHUNK_TOKENS,
@@ -35,15 +36,6 @@ export const DEFAULT_RERANKER = "@cf/baai/bge-reranker-base";
 
 const MAX_MODEL_CHARACTERS = 256;
 const MAX_FIELD_CHARACTERS = 64;
-
-export const Identifier = lazy(() =>
-	z
-		.string()
-		.max(MAX_ID_CHARACTERS)
-		.regex(/^[a-z0-9_]+(?:-[a-z0-9_]+)*$/, {
-			error: `expected up to ${MAX_ID_CHARACTERS} lower-case letters, digits, "_", and single "-" between them`,
-		}),
-);
 
 /** An empty name stands for the default. */
 const Model = lazy(() => z.string().max(MAX_MODEL_CHARACTERS).nullish());

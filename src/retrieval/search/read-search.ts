@@ -6,6 +6,7 @@ import { CACHE_THRESHOLD_NAMES } from "./cache/shingles.ts";
 import { searchFailure } from "./failures.ts";
 import { readFilters } from "./filters.ts";
 import { checkBoosts } from "./fusion.ts";
+import { Identifier } from "./identifier.ts";
 import {
 	DEFAULT_THRESHOLD,
 	MAX_EXPANSION,
@@ -13,7 +14,7 @@ import {
 	MAX_RESULTS,
 	MAX_SEARCHED_INSTANCES,
 } from "./limits.ts";
-import { Boosts, DEFAULT_RERANKER, Identifier } from "./read-config.ts";
+import { Boosts, DEFAULT_RERANKER } from "./read-config.ts";
 import type { Boost, InstanceConfig } from "./records.ts";
 
 const Share = lazy(() => z.number().min(0).max(1));

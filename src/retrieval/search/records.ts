@@ -2,7 +2,7 @@
 import type { Caller } from "../../pipeline/request.ts";
 import type { FilterCondition } from "../vectors/records.ts";
 import type { CacheThreshold } from "./cache/shingles.ts";
-import type { PublicEndpoint } from "./public-endpoint.ts";
+import type { NamespaceEndpoint, PublicEndpoint } from "./public-endpoint.ts";
 import type { SourceConfig, SourceSettings } from "./sources/source-config.ts";
 
 /** `AI_SEARCH` */
@@ -20,7 +20,14 @@ export interface SearchNamespace {
 	name: string;
 	description?: string;
 	createdAt: number;
+	endpoint?: NamespaceEndpoint;
+	/** Of the endpoint. It stays while the endpoint is off. */
+	endpointId?: string;
+	publisher?: Publisher;
 }
+
+/** Who has switched a public endpoint on. Its requests run as those of this caller. */
+export type Publisher = Pick<Caller, "account" | "credential">;
 
 export const FIELD_TYPES = ["text", "number", "boolean", "datetime"] as const;
 export type FieldType = (typeof FIELD_TYPES)[number];
@@ -85,8 +92,7 @@ export interface InstanceRecord {
 	modifiedAt: number;
 	/** Who has set the source. Its items are embedded as requests of this caller. */
 	owner?: Pick<Caller, "account" | "credential">;
-	/** Who has switched the public endpoint on. Its requests run as those of this caller. */
-	publisher?: Pick<Caller, "account" | "credential">;
+	publisher?: Publisher;
 }
 
 export const ITEM_STATUSES = ["queued", "running", "completed", "error", "skipped", "outdated"] as const;

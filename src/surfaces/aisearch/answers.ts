@@ -5,7 +5,13 @@ import { Count, enveloped, Instant, json } from "../answers.ts";
 
 const PageInfo = z.object({ count: Count, page: Count, per_page: Count, total_count: Count });
 
-const Namespace = z.object({ name: z.string(), description: z.string().nullable(), created_at: Instant });
+const Namespace = z.object({
+	name: z.string(),
+	description: z.string().nullable(),
+	created_at: Instant,
+	public_endpoint_id: z.string().nullable(),
+	public_endpoint_params: z.looseObject({ enabled: z.boolean() }).nullable(),
+});
 export const searchNamespaceAnswer = enveloped(Namespace);
 export const searchNamespacesAnswer = enveloped(z.array(Namespace), PageInfo);
 export const searchNamespaceDeletion = enveloped(z.object({ name: z.string() }));

@@ -128,7 +128,7 @@ export function searchInstanceEntrypoint(current: Current) {
 async function requireNamespace({ caller, namespace, services }: BoundNamespace): Promise<void> {
 	if (namespace === DEFAULT_NAMESPACE) return;
 	await services.searchInstances
-		.createNamespace(caller.account, { name: namespace })
+		.createNamespace(caller, { name: namespace })
 		.catch(unless("searchNamespaceExists"));
 }
 

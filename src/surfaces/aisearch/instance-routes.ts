@@ -137,8 +137,8 @@ export const instanceRoutes: readonly AppRouteDeclaration[] = [
 		async handler(c, call) {
 			if (isLeftOut("mcp")) throw new AiError("noRoute");
 			const own = await instanceCall(c, call);
-			const { answerMcp } = await mcpServer();
-			return answerMcp(c.req.raw, own);
+			const { answerMcp, toolOf } = await mcpServer();
+			return answerMcp(c.req.raw, toolOf(own));
 		},
 	},
 ];

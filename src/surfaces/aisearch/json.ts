@@ -18,10 +18,18 @@ const time = (milliseconds: number): string => new Date(milliseconds).toISOStrin
 /** The version of the product's engine that has uploads. */
 const ENGINE_VERSION = 3;
 
-export const namespaceJson = ({ createdAt, description, name }: SearchNamespace): object => ({
+export const namespaceJson = ({
+	createdAt,
+	description,
+	endpoint,
+	endpointId,
+	name,
+}: SearchNamespace): object => ({
 	name,
 	description: description ?? null,
 	created_at: time(createdAt),
+	public_endpoint_id: endpoint?.enabled ? endpointId : null,
+	public_endpoint_params: endpoint ?? null,
 });
 
 const sourceJson = ({ origin }: Pick<InstanceConfig, "origin">): object =>

@@ -4,7 +4,8 @@ import { lazy } from "../../core/lazy.ts";
 import { readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
-import { Identifier } from "../../retrieval/search/read-config.ts";
+import { Identifier } from "../../retrieval/search/identifier.ts";
+import { NamespaceEndpoint } from "../../retrieval/search/public-endpoint.ts";
 import { answer } from "../answer.ts";
 import type { AppRouteDeclaration } from "../route.ts";
 import { bodyOf, PageQuery, pageEnvelope, queryOf } from "./call.ts";
@@ -15,8 +16,10 @@ import { chatNamespace, searchNamespace } from "./search-operations.ts";
 const MAX_DESCRIPTION_CHARACTERS = 256;
 
 const Description = lazy(() => z.string().max(MAX_DESCRIPTION_CHARACTERS).nullish());
-const NewNamespace = lazy(() => z.object({ name: Identifier(), description: Description() }));
-const NamespaceChanges = lazy(() => z.object({ description: Description() }));
+const NamespaceChanges = lazy(() =>
+	z.object({ description: Description(), public_endpoint_params: NamespaceEndpoint().nullish() }),
+);
+const NewNamespace = lazy(() => NamespaceChanges().extend({ name: Identifier() }));
 const ListQuery = lazy(() => PageQuery().extend({ search: z.string().default("") }));
 
 const JSON_INPUT = { type: "application/json" } as const;
@@ -48,10 +51,8 @@ export const namespaceRoutes: readonly AppRouteDeclaration[] = [
 		output: answer("searchNamespaceAnswer"),
 		async handler(c, { caller, services }) {
 			const stored = await readStored(NewNamespace(), c.req.raw, services.limits);
-			const { description, name } = stored.fields;
-			const fields = { name, ...(description && { description }) };
 			return stored.answer(
-				namespaceJson(await services.searchInstances.createNamespace(caller.account, fields)),
+				namespaceJson(await services.searchInstances.createNamespace(caller, stored.fields)),
 			);
 		},
 	},
@@ -70,15 +71,14 @@ export const namespaceRoutes: readonly AppRouteDeclaration[] = [
 		method: "PUT",
 		path: "/:namespace",
 		permission: "search-write",
-		summary: "Changes the description of a namespace of AI Search",
+		summary: "Changes the description or the public endpoint of a namespace of AI Search",
 		input: { ...JSON_INPUT, schema: NamespaceChanges, example: { description: "Manuals" } },
 		output: answer("searchNamespaceAnswer"),
 		async handler(c, { caller, services }) {
 			const stored = await readStored(NamespaceChanges(), c.req.raw, services.limits);
 			const name = pathParameter(c, "namespace");
-			const description = stored.fields.description ?? undefined;
 			return stored.answer(
-				namespaceJson(await services.searchInstances.describeNamespace(caller.account, name, description)),
+				namespaceJson(await services.searchInstances.changeNamespace(caller, name, stored.fields)),
 			);
 		},
 	},

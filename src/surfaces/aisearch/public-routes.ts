@@ -1,5 +1,6 @@
 /**
- * The public endpoints of instances, at `/search/{account}/{public_endpoint_id}`: the product has a host for each. The caller has no
+ * The public endpoints of instances, at `/search/{account}/{public_endpoint_id}`, and of namespaces, at
+ * `/search/{account}/ns-{public_endpoint_id}`: the product has a host for each. The caller has no
  * credential, so the rate is limited before the body is read, and the request names no model, tool or prompt of its own.
  *
  * A page of another origin may call it only from one of `authorized_hosts`. Other requests have no origin, and are allowed.
@@ -12,55 +13,123 @@ import { isLeftOut } from "../../core/left-out.ts";
 import { ACCOUNT_ID, identifyCaller } from "../../http/authenticate.ts";
 import { readJson } from "../../http/body.ts";
 import { pathParameter } from "../../http/route.ts";
+import type { Caller } from "../../pipeline/request.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
 import { allowsOrigin, conversationOf, type PublicEndpoint } from "../../retrieval/search/public-endpoint.ts";
+import type { Publisher } from "../../retrieval/search/records.ts";
 import { type AppCall, type AppRoute, type AppRouteDeclaration, defineRoutes } from "../route.ts";
 import { failure, TAG } from "./call.ts";
-import { notedEnvelope } from "./lexical-scores.ts";
-import { chat, type SearchedCall, search } from "./search-operations.ts";
+import { type NotedResult, notedEnvelope } from "./lexical-scores.ts";
+import { chat, chatNamespace, type SearchedCall, search, searchNamespace } from "./search-operations.ts";
 
 /** A question, its conversation and filters. */
 const MAX_BODY_BYTES = 64 * 1_024;
 const PREFLIGHT_SECONDS = "600";
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
+/** Of a namespace. The rest is the UUID. */
+const NAMESPACE_PREFIX = "ns-";
+
+type Fields = Record<string, unknown>;
+
 interface PublicCall {
 	endpoint: PublicEndpoint;
-	/** As who has switched the endpoint on. */
-	searched: SearchedCall;
+	/** Of the MCP server. */
+	name: string;
+	version: string;
+	search(sent: Fields): Promise<NotedResult<object>>;
+	chat(sent: Fields): Promise<Response>;
 	/** Throws 60015 for a body that is no object. */
-	body(): Promise<Record<string, unknown>>;
+	body(): Promise<Fields>;
 }
 
-type Answer = (call: PublicCall, c: Context) => Promise<Response>;
+type Answer = (call: PublicCall, c: Context, app: AppCall) => Promise<Response>;
 
 async function publicCall(c: Context, { services }: AppCall): Promise<PublicCall> {
 	const account = pathParameter(c, "account");
-	const id = pathParameter(c, "endpoint");
+	const endpoint = pathParameter(c, "endpoint");
+	const isNamespace = endpoint.startsWith(NAMESPACE_PREFIX);
+	const id = isNamespace ? endpoint.slice(NAMESPACE_PREFIX.length) : endpoint;
 	// A stranger must not open objects of accounts that do not exist.
 	if (!ACCOUNT_ID.test(account) || !UUID.test(id) || (await services.directory.find(account)) === undefined)
 		throw searchFailure("searchEndpointUnknown");
-	const { endpoint, instance, publisher } = await services.searchInstances.publicRequest(account, id);
-	const caller = await identifyCaller(publisher, services.ledgers).catch((thrown: unknown) => {
-		// The token was revoked since then.
-		throw toAiError(thrown).status < 500 ? searchFailure("searchEndpointOff") : thrown;
+	const target = await (isNamespace ? namespaceTarget : instanceTarget)(account, id, {
+		...{ services, signal: c.req.raw.signal, isPublic: true },
 	});
-	const bodyLimits = { ...services.limits, jsonBytes: Math.min(MAX_BODY_BYTES, services.limits.jsonBytes) };
 	return {
-		endpoint,
-		searched: { caller, instance, services, signal: c.req.raw.signal, isPublic: true },
+		...target,
 		async body() {
-			const body = await readJson(c.req.raw, { ...services, limits: bodyLimits });
+			const body = await readJson(c.req.raw, { ...services, limits: bodyLimits(services) });
 			if (!isRecord(body)) throw searchFailure("searchEndpointBody");
 			return body;
 		},
 	};
 }
 
+type Target = Omit<PublicCall, "body">;
+type TargetCall = Pick<SearchedCall, "services" | "signal" | "isPublic">;
+
+async function instanceTarget(account: string, id: string, call: TargetCall): Promise<Target> {
+	const { searchInstances } = call.services;
+	const { endpoint, publisher, target } = await searchInstances.publicRequest(account, id);
+	const caller = await callerOf(publisher, call);
+	const searched = { ...call, caller, instance: searchInstances.opened(account, target) };
+	return {
+		...{ endpoint, name: target.id, version: String(target.indexVersion) },
+		search: (sent) => search(sent, searched),
+		chat: (sent) => chat(sent, searched),
+	};
+}
+
+async function namespaceTarget(account: string, id: string, call: TargetCall): Promise<Target> {
+	const { searchInstances } = call.services;
+	const { endpoint, publisher, target } = await searchInstances.publicNamespaceRequest(account, id);
+	const caller = await callerOf(publisher, call);
+	const { name } = target;
+	const searched = { ...call, caller, namespace: name };
+	/** Throws 60013 for an instance that is not allowed, and if none is left. */
+	async function chosen({ ai_search_options: options, ...sent }: Fields): Promise<Fields> {
+		const { instance_ids: named = endpoint.instances_allowed } = isRecord(options) ? options : {};
+		const ids: unknown[] = Array.isArray(named) ? named : [];
+		const records = await Promise.all(
+			ids.map((instance) =>
+				endpoint.instances_allowed.some((allowed) => allowed === instance)
+					? searchInstances.find(account, name, String(instance))
+					: undefined,
+			),
+		);
+		const isAllowed = named === endpoint.instances_allowed || !records.includes(undefined);
+		const present = records.flatMap((record) => record?.id ?? []);
+		if (!isAllowed || present.length === 0) throw searchFailure("searchEndpointEmpty");
+		return { ...sent, ai_search_options: { ...(options as Fields), instance_ids: present } };
+	}
+	return {
+		...{ endpoint, name, version: "1" },
+		search: async (sent) => searchNamespace(await chosen(sent), searched),
+		chat: async (sent) => chatNamespace(await chosen(sent), searched),
+	};
+}
+
+const callerOf = (publisher: Publisher, { services }: TargetCall): Promise<Caller> =>
+	identifyCaller(publisher, services.ledgers).catch((thrown: unknown) => {
+		// The token was revoked since then.
+		throw toAiError(thrown).status < 500 ? searchFailure("searchEndpointOff") : thrown;
+	});
+
+const bodyLimits = ({ limits }: Pick<AppCall["services"], "limits">) => ({
+	...limits,
+	jsonBytes: Math.min(MAX_BODY_BYTES, limits.jsonBytes),
+});
+
 /** The retrieval of the request, without models. */
-function retrievalOf({ ai_search_options: options }: Record<string, unknown>): object {
-	const retrieval = isRecord(options) ? options.retrieval : undefined;
-	return { ai_search_options: retrieval === undefined ? {} : { retrieval } };
+function retrievalOf({ ai_search_options: options }: Fields): Fields {
+	const { instance_ids, retrieval } = isRecord(options) ? options : {};
+	return {
+		ai_search_options: {
+			...(retrieval !== undefined && { retrieval }),
+			...(instance_ids !== undefined && { instance_ids }),
+		},
+	};
 }
 
 /** With the headers for the page that has called. Failures have them, too. */
@@ -73,7 +142,7 @@ async function answered(c: Context, call: AppCall, answer: Answer): Promise<Resp
 		isAuthorized = origin !== undefined && allowsOrigin(origin, own.endpoint);
 		if (origin !== undefined && origin !== new URL(c.req.url).origin && !isAuthorized)
 			throw new AiError("forbidden", "The origin is not one of authorized_hosts");
-		response = await answer(own, c);
+		response = await answer(own, c, call);
 	} catch (thrown) {
 		const error = toAiError(thrown);
 		call.services.log(error, call.id);
@@ -100,28 +169,30 @@ const preflight: Answer = () =>
 		}),
 	);
 
-const searchAnswer: Answer = async ({ body, endpoint, searched }) => {
+const searchAnswer: Answer = async ({ body, endpoint, search: found }) => {
 	if (endpoint.search_endpoint.disabled) throw searchFailure("searchEndpointSearchOff");
 	const sent = await body();
 	const { messages, query } = sent;
 	return notedEnvelope(
-		await search({ query, messages: messages && conversationOf(messages), ...retrievalOf(sent) }, searched),
+		await found({ query, messages: messages && conversationOf(messages), ...retrievalOf(sent) }),
 	);
 };
 
-const chatAnswer: Answer = async ({ body, endpoint, searched }) => {
+const chatAnswer: Answer = async ({ body, chat: answer, endpoint }) => {
 	if (endpoint.chat_completions_endpoint.disabled) throw searchFailure("searchEndpointChatOff");
 	const sent = await body();
 	const { messages, stream } = sent;
-	return chat({ messages: conversationOf(messages), stream, ...retrievalOf(sent) }, searched);
+	return answer({ messages: conversationOf(messages), stream, ...retrievalOf(sent) });
 };
 
-const mcpAnswer: Answer = async ({ endpoint, searched }, c) => {
+const mcpAnswer: Answer = async ({ endpoint, name, search: found, version }, c, { services }) => {
 	if (endpoint.mcp.disabled || isLeftOut("mcp")) throw searchFailure("searchEndpointMcpOff");
 	const { answerMcp } = await mcpServer();
-	const { services } = searched;
-	const limits = { ...services.limits, jsonBytes: Math.min(MAX_BODY_BYTES, services.limits.jsonBytes) };
-	return answerMcp(c.req.raw, { ...searched, services: { ...services, limits } }, endpoint.mcp.description);
+	return answerMcp(c.req.raw, {
+		...{ name, version, description: endpoint.mcp.description },
+		services: { ...services, limits: bodyLimits(services) },
+		search: (query) => found({ query }),
+	});
 };
 
 const mcpMethod: Answer = () => Promise.reject(searchFailure("searchEndpointMethod"));
@@ -143,9 +214,9 @@ const route = (
 export const publicSearchRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [{ path: "/search/:account/:endpoint", account: "optional" }], tag: TAG, failure },
 	[
-		route("POST", "/search", "Searches an instance by its public endpoint", searchAnswer),
-		route("POST", "/chat/completions", "Answers a chat by the public endpoint of an instance", chatAnswer),
-		route("POST", "/mcp", "Serves the public endpoint of an instance as an MCP server", mcpAnswer),
+		route("POST", "/search", "Searches by a public endpoint", searchAnswer),
+		route("POST", "/chat/completions", "Answers a chat by a public endpoint", chatAnswer),
+		route("POST", "/mcp", "Serves a public endpoint as an MCP server", mcpAnswer),
 		route(["GET", "DELETE"], "/mcp", "Refuses other methods of an MCP server", mcpMethod),
 		...["/search", "/chat/completions", "/mcp"].map((path) =>
 			route("OPTIONS", path, "Answers the preflight of a page", preflight),

@@ -20,7 +20,8 @@ const failure = (status: number, code: number, message: string) => ({
 describe("namespaces", () => {
 	it("are created, listed, changed and deleted", async () => {
 		const api = searchApi();
-		const team = { name: "team-a", description: "Manuals", created_at: NOW };
+		const closed = { public_endpoint_id: null, public_endpoint_params: null };
+		const team = { name: "team-a", description: "Manuals", created_at: NOW, ...closed };
 		expect((await api.post("/namespaces", { name: "team-a", description: "Manuals" })).result).toEqual(team);
 		expect((await api.get("/namespaces/team-a")).result).toEqual(team);
 		expect(await api.get("/namespaces")).toMatchObject({

@@ -206,3 +206,126 @@ describe("a public endpoint", () => {
 		expect((await api.get("/instances/docs")).result.public_endpoint_params.mcp.disabled).toBe(false);
 	});
 });
+
+describe("the public endpoint of a namespace", () => {
+	async function namespaceApi(params: object) {
+		const api = searchApi();
+		await (api.services.directory as DirectoryCache).record("local");
+		await api.post("/namespaces", { name: "shop" });
+		for (const [id, text] of Object.entries({
+			docs: "To reset a password, open the settings page.",
+			staff: "To reset a password of a customer, open the console.",
+			bills: "To reset a password, write a letter.",
+		})) {
+			const created = await api.post("/namespaces/shop/instances", { id });
+			expect(created.status).toBe(200);
+			const form = new FormData();
+			form.set("file", new File([text], `${id}.md`));
+			form.set("wait_for_completion", "true");
+			const uploaded = await api.send("POST", `/namespaces/shop/instances/${id}/items`, form);
+			expect(await uploaded.json()).toMatchObject({ result: { status: "completed" } });
+		}
+		const changed = await api.put("/namespaces/shop", { public_endpoint_params: params });
+		const id: string = changed.result?.public_endpoint_id;
+		const send = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+			api.app.request(`http://gateway/search/local/ns-${id}${path}`, {
+				...{ method: "POST", headers: { "content-type": "application/json", ...headers } },
+				body: JSON.stringify(body),
+			});
+		const failure = async (path: string, body: unknown) => {
+			const response = await send(path, body);
+			const { errors } = await response.json<{ errors: { code: number; message: string }[] }>();
+			return [response.status, errors[0]?.code, errors[0]?.message];
+		};
+		return { ...api, changed, id, send, failure };
+	}
+	const keysOf = async (response: Response): Promise<string[]> => {
+		const { chunks, result } = await response.json<{
+			chunks?: { item: { key: string } }[];
+			result?: { chunks: { item: { key: string } }[] };
+		}>();
+		return (chunks ?? result?.chunks ?? []).map(({ item }) => item.key).sort();
+	};
+	const ON = { enabled: true, instances_allowed: ["docs", "bills"] };
+	const MESSAGES = { messages: [{ role: "user", content: "How do I reset a password?" }] };
+
+	it("searches the instances of its list, and of those the ones that a request names", async () => {
+		const api = await namespaceApi(ON);
+		expect(api.changed.result).toMatchObject({ name: "shop", public_endpoint_params: ON });
+		expect(await keysOf(await api.send("/search", QUERY))).toEqual(["bills.md", "docs.md"]);
+		const named = (...ids: unknown[]) => ({ ...QUERY, ai_search_options: { instance_ids: ids } });
+		expect(await keysOf(await api.send("/search", named("docs")))).toEqual(["docs.md"]);
+		for (const ids of [["staff"], ["docs", "staff"], ["none"], [7], []])
+			expect(await api.failure("/search", named(...ids))).toEqual([404, 60_013, "ai_search_not_found"]);
+		expect(await api.failure("/chat/completions", { ...MESSAGES, ...named("staff") })).toEqual([
+			...[404, 60_013, "ai_search_not_found"],
+		]);
+	});
+
+	it("chats, and serves MCP", async () => {
+		const api = await namespaceApi({ ...ON, mcp: { description: "Searches the shop" } });
+		expect(await keysOf(await api.send("/chat/completions", MESSAGES))).toEqual(["bills.md", "docs.md"]);
+		const stream = await api.send("/chat/completions", { ...MESSAGES, stream: true });
+		expect((await stream.text()).startsWith("event: chunks\n")).toBe(true);
+		const accept = { accept: "application/json, text/event-stream" };
+		const rpc = async (method: string, params: object) =>
+			(await api.send("/mcp", { jsonrpc: "2.0", id: 1, method, params }, accept)).text();
+		expect(await rpc("tools/list", {})).toContain("Searches the shop");
+		const called = await rpc("tools/call", { name: "search", arguments: QUERY });
+		expect(called).toContain("bills.md");
+		expect(called).not.toContain("staff.md");
+	});
+
+	it("is off without its setting, for a namespace without it, and by the id of an instance", async () => {
+		const api = await namespaceApi(ON);
+		const { id } = api;
+		await api.put("/namespaces/shop", { public_endpoint_params: { ...ON, enabled: false } });
+		expect(await api.failure("/search", QUERY)).toEqual([404, 60_004, "ai search not enabled"]);
+		expect((await api.get("/namespaces/shop")).result.public_endpoint_id).toBeNull();
+		// It keeps its address.
+		const again = await api.put("/namespaces/shop", { public_endpoint_params: ON });
+		expect(again.result.public_endpoint_id).toBe(id);
+		for (const address of [id, `ns-${crypto.randomUUID()}`, `ns-ns-${id}`]) {
+			const response = await api.app.request(`http://gateway/search/local/${address}/search`, {
+				...{ method: "POST", body: JSON.stringify(QUERY) },
+			});
+			expect(response.status).toBe(404);
+		}
+		await api.put("/namespaces/shop", { public_endpoint_params: null });
+		expect(await api.failure("/search", QUERY)).toEqual([404, 60_004, "ai search not enabled"]);
+	});
+
+	it("names only instances that exist, and goes on without those that are deleted", async () => {
+		const api = await namespaceApi({ enabled: true, instances_allowed: ["docs", "none"] });
+		expect(api.changed.errors[0]).toMatchObject({
+			...{ code: 7097, message: "instances_allowed_contains_unknown_instances" },
+		});
+		const { result } = await api.put("/namespaces/shop", {
+			description: "Of the shop",
+			public_endpoint_params: ON,
+		});
+		const search = async () =>
+			api.app.request(`http://gateway/search/local/ns-${result.public_endpoint_id}/search`, {
+				...{ method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(QUERY) },
+			});
+		expect((await api.delete("/namespaces/shop/instances/docs")).status).toBe(200);
+		expect(await keysOf(await search())).toEqual(["bills.md"]);
+		expect((await api.delete("/namespaces/shop/instances/bills")).status).toBe(200);
+		expect((await search()).status).toBe(404);
+		// A change of one field keeps the others.
+		const described = await api.put("/namespaces/shop", { public_endpoint_params: { enabled: false } });
+		expect(described.result.description).toBe("Of the shop");
+		expect((await api.put("/namespaces/shop", { description: null })).result).toMatchObject({
+			...{ description: null, public_endpoint_params: { enabled: false } },
+		});
+		expect((await api.put("/namespaces/default", { public_endpoint_params: ON })).errors[0]).toMatchObject({
+			code: 7065,
+		});
+	});
+
+	it("limits the rate of all its instances together", async () => {
+		const api = await namespaceApi({ ...ON, rate_limit: { requests: 2, period_ms: 60_000 } });
+		for (let request = 0; request < 2; request++) expect((await api.send("/search", QUERY)).status).toBe(200);
+		expect(await api.failure("/search", QUERY)).toEqual([429, 60_005, "rate limited"]);
+	});
+});

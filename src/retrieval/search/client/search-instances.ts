@@ -6,7 +6,7 @@ import type { RemoteCalls } from "../../../storage/remote-calls.ts";
 import type { SearchInstanceObject } from "../durable/search-instance.ts";
 import type { InstanceQuery, SearchRegistryObject } from "../durable/search-registry.ts";
 import { searchFailure } from "../failures.ts";
-import type { PublicEndpoint } from "../public-endpoint.ts";
+import type { NamespaceEndpoint, PublicEndpoint } from "../public-endpoint.ts";
 import {
 	type ConfigChanges,
 	changesIndex,
@@ -19,16 +19,19 @@ import {
 	type InstanceRecord,
 	type InstanceSize,
 	type Page,
+	type Publisher,
 	type SearchNamespace,
 	type SearchSettings,
 	type SearchUsage,
 } from "../records.ts";
 import { checkSource, type SourceSettings } from "../sources/source-config.ts";
+import { changedNamespace, type NamespaceChanges } from "./changed-namespace.ts";
+import { admitted, type Published } from "./published.ts";
 
 type SearchRegistryCalls = RemoteCalls<Omit<SearchRegistryObject, "alarm" | "fetch">>;
 type InstanceCalls = RemoteCalls<Omit<SearchInstanceObject, "alarm" | "fetch">>;
 
-const ownerOf = ({ account, credential }: Caller): Pick<Caller, "account" | "credential"> => ({
+const ownerOf = ({ account, credential }: Caller): Publisher => ({
 	account,
 	credential,
 });
@@ -72,12 +75,13 @@ export class SearchInstances {
 		this.#services = services;
 	}
 
-	/** Throws 7062, 7064. */
+	/** Throws 7062, 7064, 7097. */
 	async createNamespace(
-		account: string,
-		fields: Pick<SearchNamespace, "name" | "description">,
+		caller: Caller,
+		{ name, ...changes }: NamespaceChanges & Pick<SearchNamespace, "name">,
 	): Promise<SearchNamespace> {
-		const namespace = { ...fields, createdAt: this.#services.now() };
+		const { account } = caller;
+		const namespace = await this.#changed(caller, { name, createdAt: this.#services.now() }, changes);
 		const creation = await this.#registry(account, (registry) => registry.createNamespace(namespace));
 		if (creation === "exists") throw searchFailure("searchNamespaceExists");
 		if (creation === "too-many") throw searchFailure("tooManySearchNamespaces");
@@ -95,17 +99,25 @@ export class SearchInstances {
 		return this.#registry(account, (registry) => registry.namespaces());
 	}
 
-	/** Throws 7063, 7065. */
-	async describeNamespace(
-		account: string,
-		name: string,
-		description: string | undefined,
-	): Promise<SearchNamespace> {
+	/** Throws 7063, 7065, 7097. */
+	async changeNamespace(caller: Caller, name: string, changes: NamespaceChanges): Promise<SearchNamespace> {
 		if (name === DEFAULT_NAMESPACE) throw searchFailure("searchDefaultNamespace");
-		const { createdAt } = await this.namespace(account, name);
-		const namespace = { name, createdAt, ...(description !== undefined && { description }) };
+		const { account } = caller;
+		const namespace = await this.#changed(caller, await this.namespace(account, name), changes);
 		await this.#registry(account, (registry) => registry.putNamespace(namespace));
 		return namespace;
+	}
+
+	async #changed(
+		caller: Caller,
+		before: SearchNamespace,
+		changes: NamespaceChanges,
+	): Promise<SearchNamespace> {
+		const { account } = caller;
+		const allowed = changes.public_endpoint_params?.instances_allowed ?? [];
+		const found = await Promise.all(allowed.map((id) => this.find(account, before.name, id)));
+		if (found.includes(undefined)) throw searchFailure("searchUnknownAllowed");
+		return changedNamespace(before, changes, { publisher: ownerOf(caller), uuid: this.#services.uuid });
 	}
 
 	/** Throws 7063, 7065, 7066. */
@@ -197,27 +209,23 @@ export class SearchInstances {
 		return record;
 	}
 
-	/** Counts a request of a public endpoint. Throws 60003, 60004, 60005. */
-	async publicRequest(
-		account: string,
-		id: string,
-	): Promise<{
-		endpoint: PublicEndpoint;
-		instance: OpenInstance;
-		publisher: Pick<Caller, "account" | "credential">;
-	}> {
+	/** Counts a request of the public endpoint of an instance. Throws 60003, 60004, 60005. */
+	async publicRequest(account: string, id: string): Promise<Published<PublicEndpoint, InstanceRecord>> {
 		const now = this.#services.now();
 		const request = await this.#registry(account, (registry) =>
 			registry.publicRequest(`${account}/${id}`, now),
 		);
-		if (!request) throw searchFailure("searchEndpointUnknown");
-		const { isAllowed, record, retryAfterMs } = request;
-		const { publisher } = record;
-		const endpoint = record.config.public_endpoint_params;
-		if (!endpoint?.enabled || !publisher) throw searchFailure("searchEndpointOff");
-		if (!isAllowed)
-			throw new AiError("searchEndpointLimited", undefined, { retryAfter: Math.ceil(retryAfterMs / 1_000) });
-		return { endpoint, publisher, instance: this.opened(account, record) };
+		return admitted(request, request?.target.config.public_endpoint_params);
+	}
+
+	/** The same of a namespace. */
+	async publicNamespaceRequest(
+		account: string,
+		id: string,
+	): Promise<Published<NamespaceEndpoint, SearchNamespace>> {
+		const now = this.#services.now();
+		const request = await this.#registry(account, (registry) => registry.publicNamespaceRequest(id, now));
+		return admitted(request, request?.target.endpoint);
 	}
 
 	/** Nothing of a deleted instance is left but its object. */

@@ -4,7 +4,7 @@ import { BoundedMap } from "../../../core/bounded-map.ts";
 import { eraseObject } from "../../../core/erase-object.ts";
 import type { Queue } from "../../../storage/queue/work.ts";
 import { MAX_NAMESPACES } from "../limits.ts";
-import { countPublicRequest, type PeriodCount } from "../public-endpoint.ts";
+import { countPublicRequest, type PeriodCount, type PublicEndpoint } from "../public-endpoint.ts";
 import {
 	DEFAULT_NAMESPACE,
 	type InstanceRecord,
@@ -41,15 +41,16 @@ const DELETED = `CREATE TABLE IF NOT EXISTS deleted (
 
 const ENQUEUE_AFTER_MS = 60_000;
 
-/** Endpoints whose requests are counted: more than an account has instances. */
+/** Endpoints whose requests are counted: more than an account has instances and namespaces. */
 const MAX_COUNTS = 10_000;
 
-export interface PublicRequest {
-	record: InstanceRecord;
+export interface PublicRequest<Target> {
+	target: Target;
 	/** By the rate limit. */
 	isAllowed: boolean;
 	retryAfterMs: number;
 }
+type Admission = Omit<PublicRequest<unknown>, "target">;
 
 export interface InstanceQuery {
 	namespace: string;
@@ -181,17 +182,26 @@ export abstract class SearchRegistryObject extends DurableObject {
 	}
 
 	/** Counts a request of a public endpoint. `undefined`: there is no instance with this object. */
-	publicRequest(object: string, now: number): PublicRequest | undefined {
+	publicRequest(object: string, now: number): PublicRequest<InstanceRecord> | undefined {
 		const [row] = this.#sql
 			.exec<{ json: string }>("SELECT json FROM instances WHERE object = ?", object)
 			.toArray();
 		if (!row) return undefined;
 		const record: InstanceRecord = JSON.parse(row.json);
-		const endpoint = record.config.public_endpoint_params;
-		if (!endpoint?.enabled) return { record, isAllowed: true, retryAfterMs: 0 };
-		const { count, ...admission } = countPublicRequest(this.#requests.get(object), endpoint.rate_limit, now);
-		this.#requests.set(object, count);
-		return { record, ...admission };
+		return { target: record, ...this.#admission(object, record.config.public_endpoint_params, now) };
+	}
+
+	/** Of a namespace. `undefined`: none has an endpoint with this id. */
+	publicNamespaceRequest(id: string, now: number): PublicRequest<SearchNamespace> | undefined {
+		const namespace = this.namespaces().find(({ endpointId }) => endpointId === id);
+		return namespace && { target: namespace, ...this.#admission(id, namespace.endpoint, now) };
+	}
+
+	#admission(key: string, endpoint: PublicEndpoint | undefined, now: number): Admission {
+		if (!endpoint?.enabled) return { isAllowed: true, retryAfterMs: 0 };
+		const { count, ...admission } = countPublicRequest(this.#requests.get(key), endpoint.rate_limit, now);
+		this.#requests.set(key, count);
+		return admission;
 	}
 
 	/** Deletes all instances and namespaces. Returns the number of rows, or nothing while something of an instance is left. */
