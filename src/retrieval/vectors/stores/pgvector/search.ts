@@ -76,13 +76,15 @@ async function isSmall(
 	return (row?.found ?? 0) <= EXACT_VECTORS;
 }
 
-/** The settings end with the transaction. */
+/** The settings end with the transaction. No statement waits for the answer of the one before it. */
 async function inHnswIndex<Row>(run: RunSql, candidates: number, find: () => Promise<Row[]>): Promise<Row[]> {
-	await run(
-		`BEGIN; SET LOCAL hnsw.ef_search = ${Math.min(candidates, MAX_CANDIDATES)}; SET LOCAL hnsw.iterative_scan = strict_order`,
-	);
-	const rows = await find();
-	await run("COMMIT");
+	const [, rows] = await Promise.all([
+		run(
+			`BEGIN; SET LOCAL hnsw.ef_search = ${Math.min(candidates, MAX_CANDIDATES)}; SET LOCAL hnsw.iterative_scan = strict_order`,
+		),
+		find(),
+		run("COMMIT"),
+	]);
 	return rows;
 }
 
