@@ -197,6 +197,7 @@ export function createPersistent(
 		directory,
 		exact: exactLedger,
 		...checks,
+		longLeases: config.openFiles !== undefined,
 		now,
 		waitUntil,
 		keepAlive,

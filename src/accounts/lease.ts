@@ -11,9 +11,10 @@ export const LEASE_MS = 1000;
 
 /**
  * The longest lease. A lease of more than {@link LEASE_MS} is for an isolate with many accounts, of which each has few requests: it
- * saves the commits of grants. The isolate checks it once a second ({@link LeaseCheck}), which needs no commit.
+ * saves the calls and the commits of grants. The isolate uses it only if the credential and the limits are known to be those of a
+ * second ago ({@link LeaseCheck}), and returns it if no request uses it for half of its time.
  */
-export const MAX_LEASE_MS = 8000;
+export const MAX_LEASE_MS = 120_000;
 
 /** An isolate's request for a lease. The account's object grants all of it, less, or nothing. */
 export interface LeaseRequest {

@@ -29,15 +29,31 @@ export interface FlushWork {
 	onEnd(): void;
 }
 
+/** `waiting`: for further messages. `retrying`: because a step failed. */
+export type FlushState = "waiting" | "stepping" | "retrying";
+
+/** The flushes of one work. */
+export interface Flushes {
+	/** The state of the flush, unless it is considered lost. */
+	readonly state: FlushState | undefined;
+	/** Starts a flush, in place of the present one. The first step follows after `wait` milliseconds. */
+	start(wait: number): void;
+	/** Ends the wait of the flush, and the flush. A step that is under way ends first. */
+	stop(): void;
+}
+
+/** The wait after so many consecutive failures, in milliseconds. Nothing: the flush stops. */
+export const retryAfter = (tries: number): number | undefined =>
+	tries < MAX_TRIES ? RETRY_MS * WAIT_GROWTH ** tries : undefined;
+
 interface Flush {
 	startedAt: number;
-	/** `waiting`: for further messages. `retrying`: because a step failed. */
-	state: "waiting" | "stepping" | "retrying";
+	state: FlushState;
 	/** Resolves when the flush is stopped. */
 	stopped: PromiseWithResolvers<void>;
 }
 
-export class FlushLoop {
+export class FlushLoop implements Flushes {
 	readonly #services: FlushServices;
 	readonly #work: FlushWork;
 	#flush: Flush | undefined;
@@ -47,13 +63,11 @@ export class FlushLoop {
 		this.#work = work;
 	}
 
-	/** The state of the flush, unless it is considered lost. */
-	get state(): Flush["state"] | undefined {
+	get state(): FlushState | undefined {
 		const age = this.#services.now() - (this.#flush?.startedAt ?? Number.NEGATIVE_INFINITY);
 		return age < LOST_AFTER_MS ? this.#flush?.state : undefined;
 	}
 
-	/** Starts a flush, in place of the present one. The first step follows after `wait` milliseconds. */
 	start(wait: number): void {
 		const flush: Flush = {
 			startedAt: this.#services.now(),
@@ -69,7 +83,6 @@ export class FlushLoop {
 		}
 	}
 
-	/** Ends the wait of the flush, and the flush. A step that is under way ends first. */
 	stop(): void {
 		this.#flush?.stopped.resolve();
 		this.#flush = undefined;
@@ -87,11 +100,8 @@ export class FlushLoop {
 				tries = 0;
 			} catch (cause) {
 				flush.state = "retrying";
-				if (++tries === MAX_TRIES) {
-					this.#work.onGiveUp(cause);
-					break;
-				}
-				wait = RETRY_MS * WAIT_GROWTH ** tries;
+				wait = retryAfter(++tries);
+				if (wait === undefined) this.#work.onGiveUp(cause);
 			}
 		}
 		if (this.#flush !== flush) return;

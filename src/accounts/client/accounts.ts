@@ -6,6 +6,8 @@
  * admission is settled as failed: otherwise its reservation would be held until it expires, and then be charged.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
+import { type Flushes, FlushLoop, type FlushWork } from "../../core/flush-loop.ts";
+import { FlushSchedule } from "../../core/flush-schedule.ts";
 import { FreshCache } from "../../core/fresh-cache.ts";
 import { objectUnavailable } from "../../core/object-failure.ts";
 import type {
@@ -20,6 +22,7 @@ import type {
 	Settlement,
 } from "../admission.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
+import { LEASE_MS } from "../lease.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
 import type { AccountObjectServices } from "./account-object.ts";
 import { AccountReader, refusal } from "./account-reader.ts";
@@ -27,9 +30,10 @@ import { AccountShards } from "./account-shards.ts";
 import { BatchQueue } from "./batch-queue.ts";
 import { Journal, type JournalOwner } from "./journal.ts";
 import { KnownCredentials } from "./known-credentials.ts";
-import { type JournalPace, journalPace } from "./lease-demand.ts";
+import { classKey, type JournalPace, journalPace, MIN_FLUSH_MS } from "./lease-demand.ts";
 import type { IsolateAccounts, LedgersServices } from "./ledgers-services.ts";
 import { failedSettlement, Outbox } from "./outbox.ts";
+import { RecentClasses } from "./recent-classes.ts";
 
 /** A change of an alias in another isolate takes effect within this time. Milliseconds. */
 const ALIASES_FRESH_MS = 10_000;
@@ -46,6 +50,10 @@ interface IsolateState extends LedgersServices, AccountObjectServices {
 	queues: Map<string, BatchQueue<Admission, Admitted>>;
 	aliases: FreshCache<readonly AliasRow[]>;
 	credentials: KnownCredentials;
+	/** Of the journals of all accounts in shards. */
+	batches: FlushSchedule;
+	/** Of the requests that were admitted without a lease. */
+	recent: RecentClasses;
 }
 
 export function createLedgers(services: LedgersServices): IsolateAccounts {
@@ -65,6 +73,8 @@ export function createLedgers(services: LedgersServices): IsolateAccounts {
 		queues: new Map(),
 		aliases: new FreshCache({ now: services.now, freshMs: ALIASES_FRESH_MS }),
 		credentials: new KnownCredentials(services),
+		batches: new FlushSchedule(services, MIN_FLUSH_MS),
+		recent: new RecentClasses(services),
 	};
 	const of = (account: string): AccountClient => new AccountClient(account, isolate);
 	const flush = async (): Promise<void> => {
@@ -141,12 +151,12 @@ class AccountClient
 	async #callAdmit(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
 		const outbox = this.services.outboxes.get(this.account);
 		const settled = outbox?.take() ?? [];
-		const journal = this.services.exact ? undefined : this.#journal();
 		const sent: Admission[] = [];
 		for (const admission of admissions) {
-			const lease = journal?.requestLease(admission);
+			const lease = this.#usesLease(admission) ? this.#journal().requestLease(admission) : undefined;
 			sent.push(lease ? { ...admission, lease } : admission);
 		}
+		const journal = this.services.journals.get(this.account);
 		try {
 			const admitted = await this.object.call("admitAll", sent, settled);
 			outbox?.confirm(settled);
@@ -162,6 +172,17 @@ class AccountClient
 			for (const admission of sent) if (admission.lease) journal?.leaseFailed(admission, admission.lease);
 			throw error;
 		}
+	}
+
+	/**
+	 * With few accounts, each request that the object admits requests a lease for the next ones. With many, a lease that no second request
+	 * uses costs more than it saves, so only a request that soon follows another one requests it.
+	 */
+	#usesLease(admission: Admission): boolean {
+		const { exact, recent } = this.services;
+		if (exact) return false;
+		const { leaseMs, soonMs } = this.pace();
+		return leaseMs === LEASE_MS || recent.record(`${this.account}\n${classKey(admission)}`, soonMs);
 	}
 
 	admitByObject(credential: Credential, admissions: readonly Admission[]): Promise<readonly Admitted[]> {
@@ -193,12 +214,13 @@ class AccountClient
 	}
 
 	#outbox(): Outbox {
-		const { outboxes } = this.services;
+		const { exact, outboxes } = this.services;
 		const existing = outboxes.get(this.account);
 		if (existing) return existing;
 		const created = new Outbox(this.services, {
 			send: (batch) => this.settleNow(batch),
 			onGiveUp: (error, [first]) => this.#logUnsent(error, first),
+			gridMs: exact ? undefined : this.pace().gridMs,
 			idle: () => deleteIfSame(outboxes, this.account, created),
 		});
 		outboxes.set(this.account, created);
@@ -220,10 +242,14 @@ class AccountClient
 		this.#logUnsent(error, batch?.requests[0]);
 	}
 
+	flushesOf(work: FlushWork): Flushes {
+		return this.object.isInShard ? this.services.batches.flushesOf(work) : new FlushLoop(this.services, work);
+	}
+
 	pace(): JournalPace {
-		const { isClosing, journals } = this.services;
+		const { isClosing, journals, longLeases } = this.services;
 		if (isClosing) return journalPace(0);
-		return journalPace(journals.size, { inShard: this.object.isInShard });
+		return journalPace(journals.size, { inShard: this.object.isInShard, ...(longLeases && { longLeases }) });
 	}
 
 	confirmedAt(): number {

@@ -5,7 +5,7 @@
  * each number once.
  */
 
-import { FlushLoop, type FlushServices, type FlushWork, LOST_AFTER_MS } from "../../core/flush-loop.ts";
+import { type Flushes, type FlushServices, type FlushWork, LOST_AFTER_MS } from "../../core/flush-loop.ts";
 import type {
 	Admission,
 	AdmissionGrant,
@@ -16,20 +16,24 @@ import type {
 	Settlement,
 } from "../admission.ts";
 import { maxCost } from "../durable/budgets.ts";
-import { LEASE_MS, type Lease, type LeaseRequest } from "../lease.ts";
+import type { Lease, LeaseRequest } from "../lease.ts";
 import {
 	classKey,
 	countDemand,
+	firstUnusedAt,
 	isChecked,
 	type JournalPace,
 	leaseFor,
 	newClass,
 	type RequestClass,
+	reportUnsent,
+	reserve,
+	settleUnsent,
 	takeUnused,
+	type UnsentRequest,
 	waitOf,
 } from "./lease-demand.ts";
-import { isScarce, leaseSize } from "./lease-size.ts";
-import { reportUnsent, reserve, settleUnsent, type UnsentRequest } from "./lease-use.ts";
+import { isScarce, nextLeaseRequest } from "./lease-size.ts";
 
 /** The account client that made the journal. */
 export interface JournalOwner {
@@ -37,6 +41,8 @@ export interface JournalOwner {
 	sendJournal(batch: JournalBatch): Promise<JournalAnswer>;
 	/** A flush has failed too often. The batch stays in the journal. */
 	journalFailed(cause: unknown, batch: JournalBatch | undefined): void;
+	/** Sends the batches. */
+	flushesOf(work: FlushWork): Flushes;
 	pace(): JournalPace;
 	/** Until when all changes of the account are known. */
 	confirmedAt(): number;
@@ -45,9 +51,9 @@ export interface JournalOwner {
 }
 
 export class Journal implements FlushWork {
-	readonly #services: FlushServices;
+	readonly #services: Pick<FlushServices, "now">;
 	readonly #owner: JournalOwner;
-	readonly #flushes: FlushLoop;
+	readonly #flushes: Flushes;
 	readonly #id = crypto.randomUUID();
 	readonly #classes = new Map<string, RequestClass>();
 	/** Not part of a batch yet, by ticket. */
@@ -61,13 +67,15 @@ export class Journal implements FlushWork {
 	#changedAt = Number.NEGATIVE_INFINITY;
 	/** Time of the latest step of a flush. */
 	#steppedAt = Number.NEGATIVE_INFINITY;
+	/** The next batch waits until a lease is unused, or for a request. */
+	#isResting = false;
 	/** The batch that is not confirmed. */
 	#batch: JournalBatch | undefined;
 
-	constructor(services: FlushServices, owner: JournalOwner) {
+	constructor(services: Pick<FlushServices, "now">, owner: JournalOwner) {
 		this.#services = services;
 		this.#owner = owner;
-		this.#flushes = new FlushLoop(services, this);
+		this.#flushes = owner.flushesOf(this);
 	}
 
 	onGiveUp(cause: unknown): void {
@@ -142,7 +150,7 @@ export class Journal implements FlushWork {
 		countDemand(requestClass, admission, now, this.#owner.pace());
 		reserve(requestClass.use, maxCost(admission.cost));
 		this.#ensureFlush();
-		return this.#nextLeaseRequest(requestClass, now);
+		return nextLeaseRequest(requestClass, now, this.#owner.pace(), this.#returned);
 	}
 
 	/** The answer to {@link requestLease}. */
@@ -198,26 +206,17 @@ export class Journal implements FlushWork {
 	/** Whether a flush may free a part of a limit. */
 	get mayFreeRoom(): boolean {
 		if (this.#batch || this.#requests.size > 0 || this.#settlements.length > 0) return true;
-		return [...this.#classes.values()].some(({ leases }) => leases.length > 0);
+		for (const { leases } of this.#classes.values()) if (leases.length > 0) return true;
+		return false;
 	}
 
 	#returnLeases({ leases }: RequestClass): void {
 		this.#returned.push(...leases.splice(0).map(({ id }) => id));
 	}
 
-	#nextLeaseRequest(requestClass: RequestClass, now: number): LeaseRequest | undefined {
-		if (requestClass.pendingLease && now - requestClass.pendingLease.at < LOST_AFTER_MS) return undefined;
-		// The lost call may have granted the lease.
-		if (requestClass.pendingLease) this.#returned.push(requestClass.pendingLease.id);
-		const id = `lease-${crypto.randomUUID()}`;
-		requestClass.pendingLease = { id, at: now };
-		const pace = this.#owner.pace();
-		const ms = pace.leaseMs > LEASE_MS ? pace.leaseMs : undefined;
-		return { id, ...leaseSize(requestClass, now, pace), ...(ms && { ms }) };
-	}
-
 	#ensureFlush(): void {
-		if (this.#flushes.state) return;
+		if (this.#flushes.state && !this.#isResting) return;
+		this.#isResting = false;
 		const pace = this.#owner.pace();
 		const now = this.#services.now();
 		// The flush before may have ended, or be lost, between two batches.
@@ -227,12 +226,17 @@ export class Journal implements FlushWork {
 	}
 
 	async step(): Promise<number | undefined> {
+		this.#isResting = false;
 		this.#steppedAt = this.#services.now();
 		const batch = this.#nextBatch({ renews: true });
 		if (batch) await this.#send(batch);
 		else if (this.#classes.size === 0) return undefined;
 		const pace = this.#owner.pace();
-		return waitOf(pace.flushAfterMs, this.#services.now(), pace);
+		const now = this.#services.now();
+		const unsent = this.#requests.size + this.#settlements.length + this.#returned.length;
+		const restMs = unsent + this.#open.size > 0 ? 0 : firstUnusedAt(this.#classes.values()) - now;
+		this.#isResting = restMs > pace.flushAfterMs;
+		return waitOf(Math.max(restMs, pace.flushAfterMs), now, pace);
 	}
 
 	async #send(batch: JournalBatch): Promise<void> {
@@ -272,13 +276,14 @@ export class Journal implements FlushWork {
 	 */
 	#dropUnused(now: number, renews: boolean): Renewal[] {
 		const renewals: Renewal[] = [];
+		const pace = this.#owner.pace();
 		for (const [key, requestClass] of this.#classes) {
 			this.#returned.push(...takeUnused(requestClass, now));
 			const used = requestClass.sinceBatch;
 			requestClass.sinceBatch = 0;
 			requestClass.use.reserved = 0;
-			if (renews && used > 0 && isScarce(requestClass, used, now, this.#owner.pace())) {
-				const lease = this.#nextLeaseRequest(requestClass, now);
+			if (renews && used > 0 && isScarce(requestClass, used, now, pace)) {
+				const lease = nextLeaseRequest(requestClass, now, pace, this.#returned);
 				const { ticket: _, ...latest } = requestClass.latest;
 				if (lease) renewals.push({ ...latest, lease });
 			} else if (used === 0 && requestClass.leases.length === 0) {

@@ -1,11 +1,13 @@
 /** How much an isolate uses the leases of an account, and how often it calls the account's object. */
-import type { Admission } from "../admission.ts";
+import type { Admission, LeasedRequest, Settlement } from "../admission.ts";
 import { gatewayKey } from "../bound-gateway.ts";
 import { maxCost } from "../durable/budgets.ts";
+import { takenFromLease } from "../durable/request-rows.ts";
 import { LEASE_MS, type Lease, MAX_LEASE_MS } from "../lease.ts";
-import { beginPeriod, type LeaseUse } from "./lease-use.ts";
 
 const SECOND_MS = 1000;
+/** The weight of the latest request in {@link LeaseUse.meanTaken}. */
+const WEIGHT = 1 / 8;
 
 /** How often a journal calls the object. */
 export interface JournalPace {
@@ -13,28 +15,65 @@ export interface JournalPace {
 	flushAfterMs: number;
 	/** How long the leases to request are valid. */
 	leaseMs: number;
+	/** With many accounts, only a request that follows a similar one within this time gets a lease. */
+	soonMs: number;
 	/** Batches leave at multiples of this time, so that those of the accounts of a shard share a commit. */
 	gridMs?: number;
 }
 
-const MIN_FLUSH_MS = 250;
+export const MIN_FLUSH_MS = 250;
+const MAX_FLUSH_MS = 4_000;
 /** Time between the batches of two accounts. Each is a commit, which may stop all requests of the process for milliseconds. */
 const BETWEEN_BATCHES_MS = 40;
 
-/** `objects`: the number of objects to which journals of this isolate report. A lease outlasts two batches, so that a batch renews it in time. */
-export function journalPace(objects: number, { inShard = false } = {}): JournalPace {
-	const flushAfterMs = Math.min(Math.max(MIN_FLUSH_MS, objects * BETWEEN_BATCHES_MS), MAX_LEASE_MS / 2);
-	const leaseMs = Math.max(LEASE_MS, 2 * flushAfterMs);
-	return { flushAfterMs, leaseMs, ...(inShard && { gridMs: MIN_FLUSH_MS }) };
+interface PaceOptions {
+	/** The account shares its object. */
+	inShard?: boolean;
+	/** An isolate that lives on without requests returns its leases in time. */
+	longLeases?: boolean;
+}
+
+/** `journals`: their number in this isolate. A lease outlasts two batches, so that a batch renews it in time. */
+export function journalPace(journals: number, { inShard, longLeases }: PaceOptions = {}): JournalPace {
+	const flushAfterMs = Math.min(Math.max(MIN_FLUSH_MS, journals * BETWEEN_BATCHES_MS), MAX_FLUSH_MS);
+	const twoBatchesMs = Math.max(LEASE_MS, 2 * flushAfterMs);
+	const mayBeLong = inShard && longLeases;
+	const leaseMs = twoBatchesMs > LEASE_MS && mayBeLong ? MAX_LEASE_MS : twoBatchesMs;
+	// Half of the longest lease, because a lease is returned after half of its time without a request.
+	const soonMs = mayBeLong ? MAX_LEASE_MS / 2 : MAX_FLUSH_MS;
+	return { flushAfterMs, leaseMs, soonMs, ...(inShard && { gridMs: MIN_FLUSH_MS }) };
 }
 
 /** The wait until a batch leaves. */
-export const waitOf = (wait: number, now: number, { gridMs }: JournalPace): number =>
+export const waitOf = (wait: number, now: number, { gridMs }: Pick<JournalPace, "gridMs">): number =>
 	gridMs === undefined ? wait : Math.round((now + wait) / gridMs) * gridMs - now;
 
 export interface UsableLease extends Lease {
 	/** When the isolate requested it. */
 	requestedAt: number;
+}
+
+/** What the requests of a class take from its leases. Amounts are micro-neurons. */
+export interface LeaseUse {
+	/**
+	 * Reserved since the last batch: for requests from leases that are not settled, and for those that were admitted by calls, because
+	 * no lease had room for them.
+	 */
+	reserved: number;
+	/** The most that it was in this period, and in the one before. */
+	peak: number;
+	previousPeak: number;
+	/** What a request takes from its lease: a moving average. Absent before the first one. */
+	meanTaken?: number;
+}
+
+/** A request that no batch contains yet. */
+export interface UnsentRequest {
+	request: LeasedRequest;
+	lease: { microNeurons: number };
+	use: LeaseUse;
+	/** When the object charges it, if it is not settled. */
+	expiresAt: number;
 }
 
 /** Similar requests: the same credential, the same gateway and the same model. */
@@ -111,6 +150,20 @@ export function takeUnused(requestClass: RequestClass, now: number): string[] {
 	return unused;
 }
 
+/**
+ * When {@link takeUnused} takes the first lease of any class, if no request follows. 0 if a class waits for a lease, or for the end of one
+ * that is not long.
+ */
+export function firstUnusedAt(classes: Iterable<RequestClass>): number {
+	let first = Number.POSITIVE_INFINITY;
+	for (const { leases, pendingLease, usedAt } of classes) {
+		if (pendingLease || leases.length === 0) return 0;
+		for (const { ms, requestedAt } of leases)
+			first = Math.min(first, ms > LEASE_MS ? Math.min(requestedAt + ms, usedAt + ms / 2) : 0);
+	}
+	return first === Number.POSITIVE_INFINITY ? 0 : first;
+}
+
 /** A lease with room for a request of this cost. */
 export const leaseFor = ({ leases }: RequestClass, cost: number, now: number): UsableLease | undefined =>
 	leases.find((lease) => hasRoom(lease, cost, now));
@@ -128,3 +181,36 @@ export const isChecked = (
 
 export const classKey = ({ credential, model }: Pick<Admission, "credential" | "model">): string =>
 	`${credential.kind === "token" ? credential.hash : ""}\n${gatewayKey(credential)}\n${model}`;
+
+/** `isNext`: the period follows the one before without a pause. */
+function beginPeriod(use: LeaseUse, isNext: boolean): void {
+	use.previousPeak = isNext ? use.peak : 0;
+	use.peak = use.reserved;
+}
+
+export function reserve(use: LeaseUse, reserved: number): void {
+	use.reserved += reserved;
+	use.peak = Math.max(use.peak, use.reserved);
+}
+
+/** The first settlement counts. The lease has again what the request did not cost. */
+export function settleUnsent({ request, lease, use }: UnsentRequest, settlement: Settlement): void {
+	if (request.settlement) return;
+	request.settlement = settlement;
+	const taken = takenFromLease(request);
+	lease.microNeurons += request.reserved - taken;
+	use.reserved -= request.reserved;
+	addTaken(use, taken);
+}
+
+/** A batch reports the request. Returns whether it is open: its reservation is then no part of the lease any more. */
+export function reportUnsent({ request, use }: UnsentRequest): boolean {
+	if (request.settlement) return false;
+	addTaken(use, request.reserved);
+	return true;
+}
+
+function addTaken(use: LeaseUse, taken: number): void {
+	const { meanTaken = taken } = use;
+	use.meanTaken = meanTaken + WEIGHT * (taken - meanTaken);
+}

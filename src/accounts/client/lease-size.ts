@@ -1,6 +1,7 @@
 /** When an isolate requests a lease for its requests, and how large it is. */
+import { LOST_AFTER_MS } from "../../core/flush-loop.ts";
 import { maxCost } from "../durable/budgets.ts";
-import type { LeaseRequest } from "../lease.ts";
+import { LEASE_MS, type LeaseRequest } from "../lease.ts";
 import { hasRoom, type JournalPace, periodOf, type RequestClass } from "./lease-demand.ts";
 
 type LeaseSize = Pick<LeaseRequest, "requests" | "microNeurons">;
@@ -20,13 +21,32 @@ export function isScarce(requestClass: RequestClass, used: number, now: number, 
 }
 
 /**
+ * The next lease to request. Nothing while another call requests one for the class. Adds the id of one whose call was lost to `returned`,
+ * because the call may have granted it.
+ */
+export function nextLeaseRequest(
+	requestClass: RequestClass,
+	now: number,
+	pace: JournalPace,
+	returned: string[],
+): LeaseRequest | undefined {
+	const { pendingLease } = requestClass;
+	if (pendingLease && now - pendingLease.at < LOST_AFTER_MS) return undefined;
+	if (pendingLease) returned.push(pendingLease.id);
+	const id = `lease-${crypto.randomUUID()}`;
+	requestClass.pendingLease = { id, at: now };
+	const ms = pace.leaseMs > LEASE_MS ? pace.leaseMs : undefined;
+	return { id, ...leaseSize(requestClass, now, pace), ...(ms && { ms }) };
+}
+
+/**
  * The size of the next lease. What other leases still have is subtracted, but it has at least one request.
  *
  * - Requests: those of a period, and one more.
  * - Neurons: the expected cost of the requests until the next batch but one, and one more; at most the maximum cost of its requests.
  *   A kill of the isolate charges what remains, so this is not the maximum cost of a whole period.
  */
-export function leaseSize(requestClass: RequestClass, now: number, pace: JournalPace): LeaseSize {
+function leaseSize(requestClass: RequestClass, now: number, pace: JournalPace): LeaseSize {
 	const demand = Math.max(requestClass.current, requestClass.previous);
 	const most = maxCost(requestClass.latest.cost);
 	const remaining = remainingIn(requestClass, now, pace);
@@ -54,14 +74,18 @@ function expectedCost({ latest, use }: RequestClass, requests: number): number {
 	return open + others * Math.min(most, meanTaken);
 }
 
-/** What the leases have that last until the next batch, and pay for a request. */
+/**
+ * What the leases have that last until the next batch, and pay for a request. A long lease lasts until the next request of an account
+ * that has few of them.
+ */
 function remainingIn(
 	{ latest, leases }: RequestClass,
 	now: number,
-	{ flushAfterMs }: JournalPace,
+	{ flushAfterMs, leaseMs }: JournalPace,
 ): LeaseSize {
 	const most = maxCost(latest.cost);
-	const lasting = leases.filter((lease) => hasRoom(lease, most, now + flushAfterMs));
+	const until = now + Math.max(flushAfterMs, leaseMs / 2 - flushAfterMs);
+	const lasting = leases.filter((lease) => hasRoom(lease, most, until));
 	return {
 		requests: lasting.reduce((sum, { requests }) => sum + requests, 0),
 		microNeurons: lasting.reduce((sum, { microNeurons }) => sum + microNeurons, 0),

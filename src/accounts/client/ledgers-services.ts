@@ -14,6 +14,8 @@ import type { AccountObjectServices } from "./account-object.ts";
 export interface LedgersServices extends FlushServices, Omit<AccountObjectServices, "accountShards"> {
 	/** The account's object admits every request. Otherwise leases admit most of them. docs/accounts.md, "Leases". */
 	exact?: boolean;
+	/** The isolate lives on without requests, so that it can return leases a minute after their last use. */
+	longLeases?: boolean;
 	/**
 	 * Keeps the context of a request alive while its admission waits. It is not counted as background work, because the exchange of the
 	 * request already is. Absent: `waitUntil`.

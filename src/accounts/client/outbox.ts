@@ -15,6 +15,7 @@
 import { FAILURES } from "../../core/errors.ts";
 import { FlushLoop, type FlushServices, LOST_AFTER_MS } from "../../core/flush-loop.ts";
 import { type Admission, NOTHING_USED, type Settlement } from "../admission.ts";
+import { waitOf } from "./lease-demand.ts";
 
 const FLUSH_AFTER_MS = 100;
 const MAX_PENDING = 100;
@@ -30,6 +31,8 @@ interface OutboxOwner {
 	send(batch: readonly Settlement[]): Promise<void>;
 	/** A flush has failed too often. The batch stays in the outbox. */
 	onGiveUp(cause: unknown, batch: readonly Settlement[]): void;
+	/** If present, flushes begin at multiples of this time, so that those of several accounts share a commit. Milliseconds. */
+	readonly gridMs: number | undefined;
 	/** The outbox is empty and may be dropped. */
 	idle(): void;
 }
@@ -125,7 +128,7 @@ export class Outbox {
 		// A flush that is sending notices by itself that the outbox is full again. A failing object gets no extra call.
 		if (state && !(full && state === "waiting")) return;
 		this.#countBeforeWait = this.#count;
-		this.#flushes.start(full ? 0 : FLUSH_AFTER_MS);
+		this.#flushes.start(full ? 0 : this.#flushAfterMs);
 	}
 
 	async #step(): Promise<number | undefined> {
@@ -145,7 +148,12 @@ export class Outbox {
 		this.confirm(batch);
 		const waiting = this.#waiting();
 		if (waiting === 0) return undefined;
-		return waiting >= MAX_PENDING ? 0 : FLUSH_AFTER_MS;
+		return waiting >= MAX_PENDING ? 0 : this.#flushAfterMs;
+	}
+
+	get #flushAfterMs(): number {
+		const { gridMs } = this.#owner;
+		return gridMs === undefined ? FLUSH_AFTER_MS : waitOf(gridMs, this.#services.now(), { gridMs });
 	}
 
 	/** The oldest settlement that no call carries. */

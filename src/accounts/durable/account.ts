@@ -18,7 +18,7 @@ import { OpenAccount } from "./open-account.ts";
 import type { AccountRows } from "./row-table.ts";
 
 /** Accounts in memory. The state of the others is in the tables only. */
-const MAX_OPEN = 8_000;
+const MAX_OPEN = 20_000;
 /** The most accounts that one alarm wakes, so that it does not block admissions for long. */
 const WOKEN_AT_ONCE = 100;
 /** A move that takes longer is considered interrupted. */

@@ -51,13 +51,19 @@ const everyAccount = (shard?: string) =>
 	}) as unknown as DirectoryCalls;
 
 interface IsolateOptions {
+	longLeases?: boolean;
 	maxOpen?: number;
 	exact?: boolean;
 	shard?: string;
 }
 
 /** The client in front of the real objects. The test sets the time. */
-function isolate({ maxOpen = Number.POSITIVE_INFINITY, exact = true, shard }: IsolateOptions = {}): Isolate {
+function isolate({
+	longLeases = false,
+	maxOpen = Number.POSITIVE_INFINITY,
+	exact = true,
+	shard,
+}: IsolateOptions = {}): Isolate {
 	let now = 1_000_000;
 	let timers: { at: number; fire(): void }[] = [];
 	const running = new Set<Promise<unknown>>();
@@ -119,6 +125,7 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY, exact = true, shard }: Is
 		accounts: createLedgers({
 			namespace,
 			exact,
+			longLeases,
 			directory: new DirectoryCache({ directory: () => everyAccount(shard), now: () => now }),
 			openObjects: new OpenObjects({ max: maxOpen, now: () => now }),
 			now: () => now,
@@ -169,18 +176,25 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY, exact = true, shard }: Is
 
 const PACER = "pacer";
 
-const statusOf = async (account: string): Promise<LimitStatus> =>
-	callsTo(account).limitStatus({ credential: { kind: "operator" }, rates: [], budgets: [] });
+const statusOf = (calls: AccountCalls): Promise<LimitStatus> =>
+	calls.limitStatus({ credential: { kind: "operator" }, budgets: [], rates: [] });
 
-const leasesOf = async (account: string): Promise<number> => (await statusOf(account)).leases;
+const leasesOf = async (account: string, calls = callsTo(account)): Promise<number> =>
+	(await statusOf(calls)).leases;
 
 const settledOf = async (
 	account: string,
+	calls = callsTo(account),
 ): Promise<{ requests: number; microNeurons: number; open: number }> => {
-	const { requests, microNeurons } = (await callsTo(account).usage({ by: [] })).total;
-	const { open } = await statusOf(account);
+	const { requests, microNeurons } = (await calls.usage({ by: [] })).total;
+	const { open } = await statusOf(calls);
 	return { requests, microNeurons, open };
 };
+
+/** The second request in a short time requests a lease, also with many accounts. */
+async function admitTwice(accounts: Accounts, account: string): Promise<void> {
+	for (let i = 0; i < 2; i++) await accounts.of(account).admit(admission());
+}
 
 describe("leases", () => {
 	it("admit most requests without a call, and are reported in batches", async () => {
@@ -289,7 +303,7 @@ describe("leases", () => {
 		/** After a request from a lease. A batch follows after 2 seconds, and a lease is valid for 4. */
 		const inUse = async () => {
 			const { accounts, calls, pass } = isolate({ exact: false });
-			for (let i = 0; i < 49; i++) await accounts.of(newAccount()).admit(admission());
+			for (let i = 0; i < 49; i++) await admitTwice(accounts, newAccount());
 			const account = newAccount();
 			const ledger = accounts.of(account);
 			const credential = await tokenOf(account);
@@ -300,7 +314,8 @@ describe("leases", () => {
 				ledger.settle(settlement(request.ticket, { microNeurons: 1 }));
 				return leased ? "lease" : "object";
 			};
-			expect([await admit(), await admit()]).toEqual(["object", "lease"]);
+			// The second request in a short time requests the lease.
+			expect([await admit(), await admit(), await admit()]).toEqual(["object", "object", "lease"]);
 			const named = (method: string) => calls.filter(([name]) => name === method).length;
 			return { account, accounts, admit, named, pass };
 		};
@@ -318,7 +333,7 @@ describe("leases", () => {
 			await pass(1);
 			expect(named("journal 3")).toBe(1);
 			await pass(20_000);
-			expect(await settledOf(account)).toEqual({ requests: 5, microNeurons: 5, open: 0 });
+			expect(await settledOf(account)).toEqual({ requests: 6, microNeurons: 6, open: 0 });
 			expect(await leasesOf(account)).toBe(0);
 		});
 
@@ -355,25 +370,25 @@ describe("leases", () => {
 		it("are reported at once when the gateway stops, and later requests soon", async () => {
 			const { account, accounts, pass } = await inUse();
 			await accounts.flush();
-			expect(await settledOf(account)).toEqual({ requests: 2, microNeurons: 2, open: 0 });
+			expect(await settledOf(account)).toEqual({ requests: 3, microNeurons: 3, open: 0 });
 			const request = admission();
 			await accounts.of(account).admit(request);
 			accounts.of(account).settle(settlement(request.ticket, { microNeurons: 5 }));
 			await pass(250);
-			expect(await settledOf(account)).toEqual({ requests: 3, microNeurons: 7, open: 0 });
+			expect(await settledOf(account)).toEqual({ requests: 4, microNeurons: 8, open: 0 });
 		});
 	});
 
 	describe("of one of 50 accounts of a shard", () => {
 		const OPERATOR = { kind: "operator" } as const;
 		/** A batch follows after 2 seconds, and a lease is valid for 4. */
-		const inUse = async () => {
+		const inUse = async ({ longLeases = false } = {}) => {
 			const shard = `shard/${crypto.randomUUID()}`;
-			const { accounts, calls, endContexts, pass } = isolate({ exact: false, shard });
+			const { accounts, calls, endContexts, pass } = isolate({ exact: false, shard, longLeases });
 			const calledDirectly = (account: string) => callsOf(env.ACCOUNT.getByName(shard), account);
 			const others = Array.from({ length: 49 }, newAccount);
 			const askAnother = () => accounts.of(others.at(-1) ?? "").admit(admission({ holdMs: 60_000 }));
-			for (const other of others) await accounts.of(other).admit(admission());
+			for (const other of others) await admitTwice(accounts, other);
 			const account = newAccount();
 			const ledger = accounts.of(account);
 			const credential = await tokenOf(account, {}, {}, calledDirectly(account));
@@ -384,8 +399,11 @@ describe("leases", () => {
 				ledger.settle(settlement(request.ticket, { microNeurons: 1 }));
 				return leased ? "lease" : "object";
 			};
-			// The first lease is for two requests, the next one for more.
-			expect([await admit(), await admit(), await admit()]).toEqual(["object", "lease", "lease"]);
+			// The second request in a short time requests the lease, which is for two requests. The next one is for more.
+			expect([await admit(), await admit(), await admit(), await admit()]).toEqual([
+				...["object", "object"],
+				...["lease", "lease"],
+			]);
 			// The first answer named the account as changed, because its token is new.
 			await pass(1);
 			expect(await admit()).toBe("object");
@@ -436,6 +454,40 @@ describe("leases", () => {
 				expect(named("check")).toBe(1);
 			},
 		);
+
+		it.each([
+			["4 seconds", 2_000, false],
+			["120 seconds in an isolate that lives on without requests", 60_000, true],
+		])(
+			"are valid for %s, and returned after half of it without a request",
+			async (_, unusedMs, longLeases) => {
+				const { account, admit, askAnother, calledDirectly, pass } = await inUse({ longLeases });
+				const leases = () => leasesOf(account, calledDirectly(account));
+				await pass(unusedMs - 900);
+				await askAnother();
+				expect(await admit()).toBe("lease");
+				await pass(unusedMs - 900);
+				expect(await leases()).toBeGreaterThan(0);
+				// The next batch but one, at the latest.
+				await pass(900 + 4_000);
+				expect(await leases()).toBe(0);
+				expect(await settledOf(account, calledDirectly(account))).toEqual({
+					...{ requests: 6, microNeurons: 6, open: 0 },
+				});
+			},
+		);
+
+		it("need no call for further requests of an account within a minute", async () => {
+			const { admit, askAnother, named, pass } = await inUse({ longLeases: true });
+			const before = named("admit");
+			for (let i = 0; i < 5; i++) {
+				await pass(40_000);
+				await askAnother();
+				expect(await admit()).toBe("lease");
+			}
+			// The checks are those of the other account.
+			expect([named("check"), named("admit") - before]).toEqual([5, 0]);
+		});
 
 		it("are checked after a restart of the shard", async () => {
 			const { admit, askAnother, named, pass, shard } = await inUse();

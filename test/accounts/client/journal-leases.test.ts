@@ -4,27 +4,35 @@ import type { Admission, JournalBatch } from "../../../src/accounts/admission.ts
 import { Journal } from "../../../src/accounts/client/journal.ts";
 import { type JournalPace, journalPace } from "../../../src/accounts/client/lease-demand.ts";
 import type { Lease } from "../../../src/accounts/lease.ts";
+import { FlushLoop, type FlushServices } from "../../../src/core/flush-loop.ts";
 import { admission, fixedCost, settlement } from "../fixtures.ts";
 
 const START = 1_000_000;
 const A = admission({ model: "a", cost: fixedCost(100) });
 
-function journalOf(pace: JournalPace = { flushAfterMs: 250, leaseMs: 1000 }) {
+function journalOf(pace: JournalPace = { flushAfterMs: 250, leaseMs: 1000, soonMs: 4_000 }) {
 	const state = { time: START, idle: 0, confirmedAt: Number.NEGATIVE_INFINITY };
 	const batches: JournalBatch[] = [];
+	const waits: number[] = [];
 	let timers: { at: number; fire(): void }[] = [];
-	const journal = new Journal(
-		{
-			now: () => state.time,
-			wait: (ms) => new Promise((fire) => timers.push({ at: state.time + ms, fire })),
-			waitUntil: () => {},
+	const now = () => state.time;
+	const flushServices: FlushServices = {
+		now,
+		wait: (ms) => {
+			waits.push(ms);
+			return new Promise((fire) => timers.push({ at: state.time + ms, fire }));
 		},
+		waitUntil: () => {},
+	};
+	const journal = new Journal(
+		{ now },
 		{
 			sendJournal: async (batch) => {
 				batches.push(structuredClone(batch));
 				return batch.renewals.map(() => undefined);
 			},
 			journalFailed: () => {},
+			flushesOf: (work) => new FlushLoop(flushServices, work),
 			pace: () => pace,
 			confirmedAt: () => state.confirmedAt,
 			journalIdle: () => void state.idle++,
@@ -45,6 +53,7 @@ function journalOf(pace: JournalPace = { flushAfterMs: 250, leaseMs: 1000 }) {
 		journal,
 		state,
 		batches,
+		waits,
 		grant,
 		/** Advances the time, and runs all that is due. */
 		pass: async (ms: number) => {
@@ -312,7 +321,7 @@ describe("a lease by the cost of its requests", () => {
 });
 
 describe("a lease of more than a second", () => {
-	const LONG = { flushAfterMs: 4_000, leaseMs: 8_000 };
+	const LONG = { flushAfterMs: 4_000, leaseMs: 8_000, soonMs: 4_000 };
 
 	it("is requested with its time, for one request more than those between two batches", () => {
 		const { journal, state } = journalOf(LONG);
@@ -321,6 +330,45 @@ describe("a lease of more than a second", () => {
 		if (request) journal.addLease(A, request, undefined);
 		state.time = START + 3_999;
 		expect(journal.requestLease(A)).toMatchObject({ requests: 3, ms: 8_000 });
+	});
+
+	it("needs no step until half of its time has passed, but the next request is reported in time", async () => {
+		const pace = { flushAfterMs: 4_000, leaseMs: 120_000, soonMs: 60_000 };
+		const { journal, state, batches, grant, pass, waits } = journalOf(pace);
+		const lease = grant(A, { ms: 120_000 });
+		const use = (name: string) => {
+			state.confirmedAt = state.time;
+			journal.admit(ticket(name));
+			journal.settle(settlement(name));
+		};
+		use("t1");
+		await pass(34_000);
+		expect(waits).toEqual([4_000, 56_000]);
+		use("t2");
+		use("t3");
+		await pass(4_000);
+		expect(batches).toMatchObject([{ requests: [{ ticket: "t1" }] }, { requests: [{}, { ticket: "t3" }] }]);
+		await pass(55_999);
+		expect(waits).toEqual([4_000, 56_000, 4_000, 56_000]);
+		await pass(1);
+		expect(batches[2]).toMatchObject({ requests: [], returned: [lease] });
+		await pass(4_000);
+		expect(state.idle).toBe(1);
+	});
+
+	it("does not delay the settlement of a request that is open", async () => {
+		const { journal, grant, pass, waits } = journalOf({
+			flushAfterMs: 4_000,
+			leaseMs: 120_000,
+			soonMs: 60_000,
+		});
+		grant(A, { ms: 120_000 });
+		journal.admit(ticket("t1"));
+		await pass(8_000);
+		expect(waits).toEqual([4_000, 4_000, 4_000]);
+		journal.settle(settlement("t1"));
+		await pass(4_000);
+		expect(waits.at(-1)).toBe(48_000);
 	});
 
 	it("is used only within a second after the call that checked it", () => {
@@ -369,7 +417,7 @@ describe("a lease of more than a second", () => {
 		[100, 4_000, 8_000],
 		[10_000, 4_000, 8_000],
 	])("with %i accounts: a batch every %i ms, and leases of %i ms", (accounts, flushAfterMs, leaseMs) => {
-		expect(journalPace(accounts)).toEqual({ flushAfterMs, leaseMs });
+		expect(journalPace(accounts)).toMatchObject({ flushAfterMs, leaseMs });
 	});
 });
 

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Admission, Budget, JournalBatch, Settlement } from "../../../src/accounts/admission.ts";
 import { Journal } from "../../../src/accounts/client/journal.ts";
+import { FlushLoop, type FlushServices } from "../../../src/core/flush-loop.ts";
 import {
 	admission,
 	fixedCost,
@@ -38,12 +39,14 @@ class Isolate {
 
 	constructor(bench: LedgerBench) {
 		this.#bench = bench;
+		const now = () => bench.time;
+		const flushServices: FlushServices = {
+			now,
+			wait: (ms) => new Promise((fire) => this.timers.push({ at: bench.time + ms, fire })),
+			waitUntil: () => {},
+		};
 		this.journal = new Journal(
-			{
-				now: () => bench.time,
-				wait: (ms) => new Promise((fire) => this.timers.push({ at: bench.time + ms, fire })),
-				waitUntil: () => {},
-			},
+			{ now },
 			{
 				sendJournal: async (batch) => {
 					this.batches.push(batch);
@@ -53,7 +56,8 @@ class Isolate {
 					});
 				},
 				journalFailed: () => this.givenUp++,
-				pace: () => ({ flushAfterMs: 250, leaseMs: 1000 }),
+				pace: () => ({ flushAfterMs: 250, leaseMs: 1000, soonMs: 4_000 }),
+				flushesOf: (work) => new FlushLoop(flushServices, work),
 				confirmedAt: () => Number.NEGATIVE_INFINITY,
 				journalIdle: () => this.idle++,
 			},

@@ -28,6 +28,7 @@ function outbox(maxSettlements?: number) {
 				world.sent.push(batch.map(({ ticket }) => ticket));
 				if (world.isDown) throw new Error("overloaded");
 			},
+			gridMs: undefined,
 			onGiveUp: (_, batch) => void world.givenUp.push(batch.map(({ ticket }) => ticket)),
 			idle: () => {
 				world.idle++;

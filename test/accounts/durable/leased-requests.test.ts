@@ -92,7 +92,7 @@ describe("a lease", () => {
 				);
 			// A 64th of 80 requests is 1, of 8,000 micro-neurons 125.
 			expect(long("one", 1, 5_000)).toMatchObject({ requests: 1, ms: 5_000 });
-			expect(long("long", 1, 60_000)).toMatchObject({ requests: 1, ms: 8_000 });
+			expect(long("long", 1, 600_000)).toMatchObject({ requests: 1, ms: 120_000 });
 			expect(long("two", 2, 5_000)).toMatchObject({ requests: 2, ms: 1_000 });
 			expect(long("dear", 1, 5_000, { cost: fixedCost(200) })).toBeUndefined();
 			const wide = { rates: [{ ...RATE, perMinute: 6_400 }] };
