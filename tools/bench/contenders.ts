@@ -240,6 +240,8 @@ async function ganglion(
 			},
 			// As `ganglion serve`.
 			SHARDS: Number(process.env.BENCH_SHARDS ?? 1),
+			// As `ganglion serve` sets it.
+			OPEN_FILES: String(OPEN_FILES),
 			...(ledger && { LEDGER: ledger }),
 			...(jobs && { JOBS: jobs }),
 			ADMIN_TOKEN,
@@ -284,6 +286,7 @@ async function ganglion(
 }
 
 const ACCOUNT = "bench";
+const OPEN_FILES = 65_536;
 
 const FAMILIES: Partial<Record<How, string>> = {
 	passthrough: "passed",

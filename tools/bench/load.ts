@@ -62,6 +62,8 @@ export interface Loop {
 	/** One request, or several that take turns. */
 	ask: Ask | readonly Ask[];
 	connections: number;
+	/** How many requests it has sent. Several that take turns go on where the load before ended. */
+	sent?: number;
 }
 
 /** Runs all loops in parallel for a time, and counts the answers. */
@@ -88,11 +90,12 @@ async function loadWhile(
 		loops.map(async (loop, i) => {
 			const agent = agentOf(loop.connections);
 			const asks = [loop.ask].flat();
-			let sent = 0;
 			await Promise.all(
 				Array.from({ length: loop.connections }, async () => {
 					while (continues(counts)) {
-						const next = asks[sent++ % asks.length];
+						const { sent = 0 } = loop;
+						loop.sent = sent + 1;
+						const next = asks[sent % asks.length];
 						if (next) await ask(next, agent);
 						counts[i] = (counts[i] ?? 0) + 1;
 					}

@@ -38,7 +38,9 @@ export async function accountsInTurn(context: Context): Promise<Row[]> {
 			const seconds = (performance.now() - began) / 1000;
 			const asked = (each: Contender) => (each === many ? inTurn : each.ask("json", CHAT));
 			const measured = await cpuRatios(context, [many, one], asked, {
-				warmUpAnswers: Math.max(WARM_UP_ANSWERS, 2 * count),
+				// Each account is asked three times, because its second request is the first that gets a lease.
+				warmUpAnswers: Math.max(WARM_UP_ANSWERS, 3 * count),
+				warmUpMs: 240_000,
 			});
 			if (count === ACCOUNTS_IN_TURN.at(-1)?.count) rows.push(...heldFor(count, many, seconds));
 			return measured;

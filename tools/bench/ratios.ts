@@ -13,6 +13,8 @@ const WARM_UP_MS = 30_000;
 
 interface Load {
 	warmUpAnswers?: number | undefined;
+	/** The longest warm-up, in milliseconds. */
+	warmUpMs?: number | undefined;
 	connections?: number | undefined;
 	/** Runs both loops for a time, and counts their answers. Default: the load generator on Node. */
 	loader?: ((loops: readonly Loop[], milliseconds: number) => Promise<number[]>) | undefined;
@@ -88,10 +90,15 @@ export async function cpuRatios(
 	{ rounds, seconds }: Context,
 	pair: readonly [Contender, Contender],
 	askOf: (contender: Contender) => Loop["ask"],
-	{ warmUpAnswers = WARM_UP_ANSWERS, connections = CONNECTIONS, loader = load }: Load = {},
+	{
+		warmUpAnswers = WARM_UP_ANSWERS,
+		warmUpMs = WARM_UP_MS,
+		connections = CONNECTIONS,
+		loader = load,
+	}: Load = {},
 ): Promise<Ratio[]> {
 	const loops = pair.map((contender) => ({ ask: askOf(contender), connections }));
-	await warmUp(loops, warmUpAnswers, WARM_UP_MS);
+	await warmUp(loops, warmUpAnswers, warmUpMs);
 	const ratios: Ratio[] = [];
 	for (let round = 0; round < rounds; round++) {
 		const before = pair.map(({ pid }) => cpuMicroseconds(pid));
