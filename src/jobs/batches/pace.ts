@@ -10,6 +10,7 @@
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
 import { type JobSettings, jobsOf } from "./settings.ts";
+import { Turns } from "./turns.ts";
 
 const FIRST_LINES = 4;
 /** After a refusal, or late first tokens. */
@@ -92,10 +93,10 @@ export class Pace {
 	#liveEndedAt = Number.NEGATIVE_INFINITY;
 	/** Average distance of the ends of live requests. Milliseconds. */
 	#liveDistance = MAX_LIVE_MS;
-	/** When the next line of the process may take a place, because of live requests. */
-	#nextAt = 0;
-	/** When the latest batch without a place tries again. */
-	#lastRetryAt = 0;
+	/** Of lines that take a place beside live requests. */
+	readonly #places = new Turns({ gapMs: GAP_MS, maxMs: MAX_LIVE_MS });
+	/** Of batches without a place that try again. */
+	readonly #retries = new Turns({ gapMs: RETRY_GAP_MS, maxMs: MAX_RETRY_MS });
 
 	/** `now`: epoch milliseconds. `runningRequests`: of the process, with lines. */
 	constructor(now: () => number, runningRequests = (): number => 0) {
@@ -119,12 +120,7 @@ export class Pace {
 
 	/** Milliseconds before a batch without a place tries again. The batches of the process do this one after the other, however many wait. */
 	retryDelay(model: string): number {
-		const now = this.#now();
-		const earliest = now + (this.pause(model) || BUSY_MS);
-		const next = this.#lastRetryAt + RETRY_GAP_MS;
-		// The clock may be set back.
-		this.#lastRetryAt = next - now > MAX_RETRY_MS ? earliest : Math.max(earliest, next);
-		return this.#lastRetryAt - now;
+		return this.#retries.next(this.#now(), this.pause(model) || BUSY_MS);
 	}
 
 	/** How long an admission waits for others. */
@@ -198,12 +194,7 @@ export class Pace {
 
 	/** Milliseconds before a line may take a place, because of live requests. The next line waits longer. */
 	#delay(): number {
-		if (!this.isLive) return 0;
-		const now = this.#now();
-		// The clock may be set back.
-		const at = this.#nextAt - now > MAX_LIVE_MS ? now : Math.max(now, this.#nextAt);
-		this.#nextAt = at + GAP_MS;
-		return at - now;
+		return this.isLive ? this.#places.next(this.#now()) : 0;
 	}
 
 	#limitOf(lane: Lane, key: string, settings: JobSettings): number {
