@@ -26,6 +26,8 @@ import { validateFile } from "./validate.ts";
 
 /** The queue ends a run that takes longer. It is longer than a shift and any answer. */
 const RUN_TIMEOUT_MS = 60 * 60_000;
+/** Between two reports of the progress to the queue. */
+const PROGRESS_MS = 5_000;
 /** Statuses of a credential that the account refuses. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
 
@@ -70,6 +72,8 @@ class BatchRun {
 	#record: BatchRecord;
 	/** Tickets whose bills the account has. The next exchange forgets them, so that they need no commit of their own. */
 	readonly #delivered: string[] = [];
+	/** When the queue has heard of the progress. Epoch milliseconds. */
+	#progressAt = Number.NEGATIVE_INFINITY;
 	/** Of the bills of the latest exchange. Lines go on meanwhile. */
 	#delivery: Promise<void> | undefined;
 
@@ -80,16 +84,24 @@ class BatchRun {
 	}
 
 	async run(): Promise<void> {
+		const { jobPace, wait } = this.#context.services;
 		try {
+			await jobPace.giveWay(wait);
 			await this.#deliver(this.#context.started.settlements);
 			if (this.#record.status === "validating") await this.#validate();
-			if (this.#record.status === "in_progress" || this.#record.status === "cancelling") await this.#drain();
+			if (this.#mayStartLines) await this.#drain();
 			if (this.#record.status !== "failed") await this.#store();
 		} catch (thrown) {
 			if (!(thrown instanceof LostBatch)) throw thrown;
 		} finally {
 			await this.#forgetDelivered();
 		}
+	}
+
+	/** A batch that was cancelled, or is too old, needs no place: its lines that ran have ended with the run before. */
+	get #mayStartLines(): boolean {
+		const { expiresAt, status } = this.#record;
+		return status === "in_progress" && this.#context.services.now() < expiresAt;
 	}
 
 	async #validate(): Promise<void> {
@@ -126,6 +138,7 @@ class BatchRun {
 			return started.request.caller;
 		});
 		const { jobPace, wait } = services;
+		await jobPace.giveWay(wait);
 		const context: LineContext = {
 			...{ record: this.#record, caller, headers: started.request.headers, signal: this.#work.signal },
 			admissions: new LineAdmissions({ wait, gatherMs: () => jobPace.gatherMs }),
@@ -164,8 +177,17 @@ class BatchRun {
 		this.#delivery = this.#deliver(ended.flatMap(({ settlements }) => settlements));
 		// The next exchange throws it, or the end of the run.
 		this.#delivery.catch(() => {});
-		this.#work.progress({ line: ended.at(-1)?.line ?? 0 });
+		this.#report(ended.at(-1)?.line);
 		return exchanged;
+	}
+
+	/** The queue stores it, so it hears of it rarely. */
+	#report(line: number | undefined): void {
+		const now = this.#context.services.now();
+		// The clock may be set back.
+		if (line === undefined || Math.abs(now - this.#progressAt) < PROGRESS_MS) return;
+		this.#progressAt = now;
+		this.#work.progress({ line });
 	}
 
 	/** The account books each ticket once, so a second delivery has no effect. */

@@ -225,6 +225,31 @@ describe("the file of a batch", () => {
 });
 
 describe("a cancelled batch", () => {
+	it("needs no place: nine that wait while others use the whole pace end with one run each", async () => {
+		const { fetch, requests } = upstream(() => Response.json(completion("Hello")));
+		const gateway = batches({ vars: ENGINE_VARS, fetch });
+		const { create, openai, queued, runOnce, services } = gateway;
+		services.jobPace.free = () => 0;
+		const created: string[] = [];
+		for (let number = 0; number < 9; number++) {
+			const { id } = await create(jsonLines([chat(`a-${number}`), chat(`b-${number}`)]));
+			// It is valid, and waits for a place.
+			expect(await runOnce()).toBeGreaterThan(0);
+			created.push(id);
+		}
+		for (const id of created) {
+			expect((await openai.batches.cancel(id)).status).toBe("cancelling");
+			expect(queued.at(-1)?.key).toContain(id);
+			expect(await runOnce()).toBeUndefined();
+			const { request_counts, status } = await openai.batches.retrieve(id);
+			expect({ status, request_counts }).toEqual({
+				status: "cancelled",
+				request_counts: { total: 2, completed: 0, failed: 0 },
+			});
+		}
+		expect(requests).toEqual([]);
+	});
+
 	it("stores the results so far, and the lines that did not start", async () => {
 		let cancel: (() => Promise<unknown>) | undefined;
 		const engine = upstream(async () => {
