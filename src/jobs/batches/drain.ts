@@ -56,7 +56,7 @@ export class Drain {
 	/** After a call that claimed none: when the next line may start, or that none waits. */
 	#rest: Pick<ExchangedLines, "nextAt"> | undefined;
 	#isExchanging = false;
-	/** The start of the latest exchange. Epoch milliseconds. */
+	/** The start of the latest exchange that stored ends. Epoch milliseconds. */
 	#exchangedAt: number;
 	/** An exchange has failed. */
 	#failure: { error: unknown } | undefined;
@@ -188,12 +188,18 @@ export class Drain {
 
 	/** Never rejects. */
 	async #exchange(mayStart: boolean): Promise<void> {
+		const { jobPace, now, wait } = this.#calls.services;
 		this.#isExchanging = true;
-		this.#exchangedAt = this.#calls.services.now();
 		try {
-			const { groupLines } = this.#calls.services.jobPace;
+			await jobPace.giveWay(wait);
+			const { groupLines, isLive } = jobPace;
 			const isLow = this.#ready.length <= Math.max(groupLines / 2, this.#ended.length);
-			await this.#store(mayStart && isLow ? groupLines : 0);
+			const claim = mayStart && isLow ? groupLines : 0;
+			// Beside live requests each call is short: it stores ends, or claims lines.
+			const isClaim = isLive && claim > 0 && this.#mayClaim && this.#ended.length < groupLines;
+			if (!isClaim) this.#exchangedAt = now();
+			const ended = isClaim ? [] : this.#endedTogether();
+			await this.#store(ended, isLive && ended.length > 0 ? 0 : claim);
 		} catch (error) {
 			this.#failure = { error };
 		}
@@ -201,9 +207,8 @@ export class Drain {
 		this.#change.resolve();
 	}
 
-	async #store(claim: number): Promise<void> {
+	async #store(ended: readonly LineEnd[], claim: number): Promise<void> {
 		const { jobPace, wait } = this.#calls.services;
-		const ended = this.#endedTogether();
 		// A batch that waited waits until a line has an answer.
 		const isAnswered = ended.some(({ outcome }) => outcome.kind !== "again");
 		const waiting = this.#wait ?? (isAnswered ? null : undefined);

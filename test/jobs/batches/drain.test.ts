@@ -17,6 +17,8 @@ interface Scenario {
 	cancelAfter?: number;
 	/** Calls after which other batches use the whole pace. */
 	othersAfter?: number;
+	/** Live requests are under way. */
+	isLive?: boolean;
 }
 
 const MOST_CALLS = 2_000;
@@ -30,6 +32,7 @@ function drained({
 	exchangeMs = 0,
 	cancelAfter,
 	othersAfter = Number.POSITIVE_INFINITY,
+	isLive = false,
 }: Scenario) {
 	const begun = Date.now();
 	const now = () => Date.now() - begun;
@@ -48,6 +51,9 @@ function drained({
 		startedDuringCalls: 0,
 		isCalling: false,
 		calls: 0,
+		/** Calls that store ends and claim lines. */
+		mixedCalls: 0,
+		pauses: 0,
 	};
 	let claimed = 0;
 	const drain = new Drain(
@@ -60,7 +66,8 @@ function drained({
 				jobPace: {
 					free: () => (seen.calls > othersAfter ? 0 : concurrency - seen.running),
 					groupLines: 32,
-					giveWay: async () => {},
+					isLive,
+					giveWay: async () => void seen.pauses++,
 					pause: () => 0,
 					retryDelay: () => 1_000,
 				} as never,
@@ -84,6 +91,7 @@ function drained({
 				expect(seen.isCalling).toBe(false);
 				seen.isCalling = true;
 				if (++seen.calls > MOST_CALLS) throw new Error("The drain calls without an end");
+				if (results.length > 0 && claim > 0) seen.mixedCalls++;
 				const isStopping = cancelAfter !== undefined && now() >= cancelAfter;
 				for (const { line, outcome } of results)
 					if (outcome.kind === "again") {
@@ -108,6 +116,19 @@ describe("a drain", () => {
 		await run();
 		expect(seen.stored.size).toBe(100);
 		expect(seen.calls).toBeLessThan(15);
+	});
+
+	it("stores ends and claims lines in one call, but beside live requests in two, each after a pause", async () => {
+		const lines = { lines: 200, concurrency: 4, milliseconds: () => 2 };
+		const alone = drained(lines);
+		await alone.run();
+		expect(alone.seen.mixedCalls).toBeGreaterThan(3);
+		const beside = drained({ ...lines, isLive: true });
+		await beside.run();
+		expect(beside.seen.stored.size).toBe(200);
+		expect(beside.seen.mixedCalls).toBe(0);
+		expect(beside.seen.pauses).toBeGreaterThanOrEqual(beside.seen.calls);
+		expect(beside.seen.calls).toBeLessThan(2 * alone.seen.calls + 10);
 	});
 
 	it("stores large results before a group of lines has ended", async () => {
