@@ -10,6 +10,8 @@ import { apiAt, createIndex, DIMENSIONS, nearest, randomVector, VECTORS } from "
 const WARM_UP_ANSWERS = 150;
 const WARM_UP_MS = 30_000;
 const WARM_UP_QUERIES = 5;
+/** Made before the streams: the process that makes them also reads the streams. */
+const QUERY_VECTORS = 500;
 
 export async function streamsBesideQueries(context: Context): Promise<Row[]> {
 	const contender = await start(context, "operator");
@@ -21,6 +23,7 @@ export async function streamsBesideQueries(context: Context): Promise<Row[]> {
 		for (let query = 0; query < WARM_UP_QUERIES; query++) await nearest(api, randomVector());
 		const bulk = contender.ask("bulk", BODY);
 		await warmUp([{ ask: bulk, connections: 4 }], WARM_UP_ANSWERS, WARM_UP_MS);
+		const vectors = Array.from({ length: QUERY_VECTORS }, randomVector);
 		const ask = { url, body, ...(headers && { headers }) };
 		const growths: number[] = [];
 		let queries = 0;
@@ -28,7 +31,7 @@ export async function streamsBesideQueries(context: Context): Promise<Row[]> {
 			const alone = delay99(await passing(ask, STREAMS));
 			const isOver = { value: false };
 			const querying = (async () => {
-				for (; !isOver.value; queries++) await nearest(api, randomVector());
+				for (; !isOver.value; queries++) await nearest(api, vectors[queries % QUERY_VECTORS] ?? []);
 			})();
 			const beside = delay99(await passing(ask, STREAMS));
 			isOver.value = true;
