@@ -98,6 +98,10 @@ export interface InstanceRecord {
 export const ITEM_STATUSES = ["queued", "running", "completed", "error", "skipped", "outdated"] as const;
 export type ItemStatus = (typeof ITEM_STATUSES)[number];
 
+/** Its job was cancelled before its run: `skipped` was never indexed, `outdated` is found as it was before. */
+export const isCancelled = (item: Pick<SearchItem, "status"> | undefined): boolean =>
+	item?.status === "skipped" || item?.status === "outdated";
+
 /** Values of the metadata by which items are filtered and boosted. */
 export type IndexedMetadata = Record<string, string | number | boolean>;
 

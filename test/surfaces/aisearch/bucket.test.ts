@@ -75,6 +75,22 @@ describe("a bucket", () => {
 		expect([download.status, await download.json()]).toMatchObject([400, { errors: [{ code: 7059 }] }]);
 	});
 
+	it("leaves what a cancelled job has not begun, until the next job", async () => {
+		const api = bucketApi();
+		await api.put("a.md", "A page.");
+		api.hold();
+		await api.create("docs", api.source());
+		for (const work of api.held.splice(0)) await api.runOnce(work);
+		const [job] = (await api.get("/instances/docs/jobs")).result;
+		expect(await api.items()).toMatchObject([{ key: "a.md", status: "queued" }]);
+		await api.patch(`/instances/docs/jobs/${job.id}`, { action: "cancel" });
+		await api.runAll();
+		expect(await api.items()).toMatchObject([{ key: "a.md", status: "skipped" }]);
+		// The object has not changed since then.
+		expect((await api.sync()).status).toBe(200);
+		expect(await api.items()).toMatchObject([{ key: "a.md", status: "queued" }]);
+	});
+
 	it("follows changed, new and deleted objects, and indexes unchanged ones once", async () => {
 		const api = bucketApi();
 		for (const name of ["same", "changes", "goes"])

@@ -422,13 +422,56 @@ describe("jobs", () => {
 		expect(await api.get("/instances/docs/jobs/none")).toMatchObject(failure(404, 7021, "job_not_found"));
 	});
 
-	it("can be cancelled", async () => {
+	it("can be cancelled: what has not begun does not run, and is found as it was before", async () => {
 		const api = searchApi();
 		await api.create();
-		await api.upload("policy.md", "Holidays are twenty days.");
+		for (const key of ["begun.md", "policy.md"]) await api.upload(key, "Holidays are twenty days.");
 		const { result: job } = await api.post("/instances/docs/jobs");
-		expect((await api.patch(`/instances/docs/jobs/${job.id}`, { action: "cancel" })).result).toMatchObject({
+		const items = (await api.get("/instances/docs/items")).result as { id: string; key: string }[];
+		const idOf = (name: string): string => items.find(({ key }) => key === name)?.id ?? "";
+		const { object } = (await api.services.searchInstances.find("local", "default", "docs")) ?? {
+			object: "",
+		};
+		const run = (name: string) =>
+			api.runOne({
+				...{ account: "local", key: `search/${idOf(name)}`, kind: "search" },
+				payload: {
+					...{ task: "ingest", namespace: "default", instance: "docs", object },
+					...{ item: idOf(name), revision: 2 },
+				},
+			});
+		await run("begun.md");
+		const path = `/instances/docs/jobs/${job.id}`;
+		expect((await api.patch(path, { action: "cancel" })).result).toMatchObject({
 			...{ ended_at: NOW, end_reason: "cancelled_by_user" },
 		});
+		await run("policy.md");
+		const statuses = async () =>
+			(await api.get("/instances/docs/items")).result
+				.map(({ key, status }: { key: string; status: string }) => [key, status])
+				.sort();
+		expect(await statuses()).toEqual([
+			["begun.md", "completed"],
+			["policy.md", "outdated"],
+		]);
+		expect((await api.get("/instances/docs/stats")).result).toMatchObject({ completed: 1, outdated: 1 });
+		const { result } = await api.post("/instances/docs/search", { query: "holidays" });
+		expect(result.chunks.map(({ item }: { item: { key: string } }) => item.key).sort()).toEqual([
+			"begun.md",
+			"policy.md",
+		]);
+		expect((await api.get(`${path}/logs`)).result.map(({ message }: { message: string }) => message)).toEqual(
+			[
+				"Items of the job: 2",
+				"begun.md: The item is indexed. Chunks: 1",
+				"Items that are not indexed: 1",
+				"The job has ended: cancelled_by_user",
+			],
+		);
+		// An order for the item, or the next job, indexes it.
+		const ordered = await api.patch(`/instances/docs/items/${idOf("policy.md")}`, { next_action: "INDEX" });
+		expect(ordered.result.status).toBe("queued");
+		await api.runAll();
+		expect((await api.get(`/instances/docs/items/${idOf("policy.md")}`)).result.status).toBe("completed");
 	});
 });

@@ -154,6 +154,25 @@ export class ItemTable {
 		);
 	}
 
+	/** Items of the job that have not begun do not run. What was indexed of them before stays. Returns their number. */
+	cancel(job: string, now: number): number {
+		return this.#sql
+			.exec(
+				"UPDATE items SET status = iif(chunks IS NULL, 'skipped', 'outdated'), seen_at = ? WHERE job = ? AND status = 'queued' RETURNING id",
+				now,
+				job,
+			)
+			.toArray().length;
+	}
+
+	/** Those that a cancelled job has left. */
+	cancelled(): string[] {
+		return this.#sql
+			.exec<{ id: string }>("SELECT id FROM items WHERE status IN ('skipped', 'outdated')")
+			.toArray()
+			.map(({ id }) => id);
+	}
+
 	seen(id: string, now: number): void {
 		this.#sql.exec("UPDATE items SET seen_at = ? WHERE id = ?", now, id);
 	}
@@ -274,7 +293,7 @@ export class ItemTable {
 		return this.#sql
 			.exec<{ item: string; revision: number; index_version: number; chunks: number }>(
 				`SELECT plans.* FROM plans LEFT JOIN items ON items.id = plans.item
-				WHERE items.id IS NULL OR (plans.revision < items.revision AND items.status NOT IN ('queued', 'running', 'error')) LIMIT ?`,
+				WHERE items.id IS NULL OR (plans.revision < items.revision AND items.status = 'completed') LIMIT ?`,
 				limit,
 			)
 			.toArray()

@@ -32,6 +32,8 @@ export class Jobs {
 		const reading = { ...job, isReading: true };
 		this.#logs.putJob(reading);
 		this.#log(job.id, "The source is being read", job.startedAt);
+		// The source may say that they have not changed.
+		for (const id of this.#items.cancelled()) this.#items.requeue(id, { job: job.id, now: job.startedAt });
 		return reading;
 	}
 
@@ -77,11 +79,13 @@ export class Jobs {
 		else this.#logs.putJob({ ...job, seenAt: now });
 	}
 
-	/** The items of the job are indexed nevertheless. `undefined`: there is none. `false`: it has ended. */
+	/** An item that has begun is indexed. `undefined`: there is no such job. `false`: it has ended. */
 	cancel(id: string, now: number): SearchJob | false | undefined {
 		const job = this.#logs.job(id);
 		if (!job) return undefined;
-		return job.endedAt === undefined && this.#end(job, now, "cancelled_by_user");
+		if (job.endedAt !== undefined) return false;
+		this.#log(id, `Items that are not indexed: ${this.#items.cancel(id, now)}`, now);
+		return this.#end(job, now, "cancelled_by_user");
 	}
 
 	/** Ends the last job. Returns whether another one may start. */

@@ -6,24 +6,25 @@ import { DurableObject } from "cloudflare:workers";
 import type { Queue } from "../../../storage/queue/work.ts";
 import { MAX_ITEMS } from "../limits.ts";
 import { indexedMetadata } from "../metadata.ts";
-import type {
-	CompletedRun,
-	CustomField,
-	FoundChunk,
-	InstanceSize,
-	InstanceStats,
-	ItemLog,
-	ItemQuery,
-	JobLog,
-	KeywordMatch,
-	KeywordQuery,
-	NewItem,
-	Page,
-	SearchItem,
-	SearchJob,
-	StoredChunk,
-	TextChunk,
-	VectorPlan,
+import {
+	type CompletedRun,
+	type CustomField,
+	type FoundChunk,
+	type InstanceSize,
+	type InstanceStats,
+	type ItemLog,
+	type ItemQuery,
+	isCancelled,
+	type JobLog,
+	type KeywordMatch,
+	type KeywordQuery,
+	type NewItem,
+	type Page,
+	type SearchItem,
+	type SearchJob,
+	type StoredChunk,
+	type TextChunk,
+	type VectorPlan,
 } from "../records.ts";
 import type { AnswerTable } from "./answer-table.ts";
 import { openWork, startDue } from "./open-work.ts";
@@ -131,9 +132,10 @@ export abstract class SearchInstanceObject extends DurableObject {
 		return item;
 	}
 
-	/** Starts a run. `undefined`: the item was deleted, or has another revision. */
+	/** Starts a run. `undefined`: the item was deleted, has another revision, or its job was cancelled. */
 	begin(id: string, revision: number, now: number): ItemRun | undefined {
 		const { items } = this.#open();
+		if (isCancelled(items.get(id))) return undefined;
 		if (!items.change({ id, revision }, { status: "running", now })) return undefined;
 		const item = items.get(id);
 		const caller = items.stored(id)?.caller;
