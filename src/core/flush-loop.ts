@@ -29,13 +29,10 @@ export interface FlushWork {
 	onEnd(): void;
 }
 
-/** `waiting`: for further messages. `retrying`: because a step failed. */
-export type FlushState = "waiting" | "stepping" | "retrying";
-
 /** The flushes of one work. */
 export interface Flushes {
-	/** The state of the flush, unless it is considered lost. */
-	readonly state: FlushState | undefined;
+	/** A flush has begun, and is not considered lost. */
+	readonly isRunning: boolean;
 	/** Starts a flush, in place of the present one. The first step follows after `wait` milliseconds. */
 	start(wait: number): void;
 	/** Ends the wait of the flush, and the flush. A step that is under way ends first. */
@@ -48,7 +45,8 @@ export const retryAfter = (tries: number): number | undefined =>
 
 interface Flush {
 	startedAt: number;
-	state: FlushState;
+	/** `waiting`: for further messages. `retrying`: because a step failed. */
+	state: "waiting" | "stepping" | "retrying";
 	/** Resolves when the flush is stopped. */
 	stopped: PromiseWithResolvers<void>;
 }
@@ -63,9 +61,14 @@ export class FlushLoop implements Flushes {
 		this.#work = work;
 	}
 
-	get state(): FlushState | undefined {
+	/** The state of the flush, unless it is considered lost. */
+	get state(): Flush["state"] | undefined {
 		const age = this.#services.now() - (this.#flush?.startedAt ?? Number.NEGATIVE_INFINITY);
 		return age < LOST_AFTER_MS ? this.#flush?.state : undefined;
+	}
+
+	get isRunning(): boolean {
+		return this.state !== undefined;
 	}
 
 	start(wait: number): void {

@@ -5,19 +5,11 @@
  * The loop runs in the context of the request that started it, and the runtime may end that context. So after `LOST_AFTER_MS` the next
  * message starts another one, which goes on with all owners.
  */
-import {
-	type Flushes,
-	type FlushServices,
-	type FlushState,
-	type FlushWork,
-	LOST_AFTER_MS,
-	retryAfter,
-} from "./flush-loop.ts";
+import { type Flushes, type FlushServices, type FlushWork, LOST_AFTER_MS, retryAfter } from "./flush-loop.ts";
 
 interface Entry {
 	work: FlushWork;
-	state: FlushState;
-	/** When the next step begins; while `stepping`, when it is considered lost. */
+	/** When the next step begins; while one is under way, when that is considered lost. */
 	dueAt: number;
 	/** Consecutive failures. */
 	tries: number;
@@ -39,12 +31,12 @@ export class FlushSchedule {
 		const schedule = this;
 		let entry: Entry | undefined;
 		return {
-			get state() {
-				return entry && schedule.#entries.has(entry) && schedule.#isRunning ? entry.state : undefined;
+			get isRunning() {
+				return entry !== undefined && schedule.#entries.has(entry) && schedule.#isRunning;
 			},
 			start: (wait) => {
 				if (entry) this.#entries.delete(entry);
-				entry = { work, state: "waiting", dueAt: this.#services.now() + wait, tries: 0 };
+				entry = { work, dueAt: this.#services.now() + wait, tries: 0 };
 				this.#entries.add(entry);
 				this.#ensureLoop();
 			},
@@ -88,15 +80,12 @@ export class FlushSchedule {
 	/** Never rejects. */
 	async #step(entry: Entry): Promise<void> {
 		const { now } = this.#services;
-		entry.state = "stepping";
 		entry.dueAt = now() + LOST_AFTER_MS;
 		let wait: number | undefined;
 		try {
 			wait = await entry.work.step();
-			entry.state = "waiting";
 			entry.tries = 0;
 		} catch (cause) {
-			entry.state = "retrying";
 			wait = retryAfter(++entry.tries);
 			if (wait === undefined) entry.work.onGiveUp(cause);
 		}

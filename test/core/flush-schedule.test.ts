@@ -77,7 +77,7 @@ describe("a schedule of flushes", () => {
 			["step", 1_000_500],
 			["end", 1_000_500],
 		]);
-		expect([a.flushes.state, b.flushes.state, waiting()]).toEqual([undefined, undefined, 0]);
+		expect([a.flushes.isRunning, b.flushes.isRunning, waiting()]).toEqual([false, false, 0]);
 		expect(state.contexts).toBeGreaterThan(0);
 	});
 
@@ -87,7 +87,7 @@ describe("a schedule of flushes", () => {
 		hung.flushes.start(0);
 		other.flushes.start(0);
 		await pass(1_000);
-		expect(hung.flushes.state).toBe("stepping");
+		expect(hung.flushes.isRunning).toBe(true);
 		expect(other.log).toHaveLength(4);
 		await pass(9_500);
 		expect(hung.log.map(([event]) => event)).toEqual(["step", "step", "end"]);
@@ -114,12 +114,23 @@ describe("a schedule of flushes", () => {
 		a.flushes.start(1_000);
 		endContext();
 		await pass(9_999);
-		expect(a.flushes.state).toBe("waiting");
+		expect(a.flushes.isRunning).toBe(true);
 		await pass(1);
-		expect([a.flushes.state, a.log]).toEqual([undefined, []]);
+		expect([a.flushes.isRunning, a.log]).toEqual([false, []]);
 		b.flushes.start(0);
 		await pass(GRID_MS);
 		expect([a.log.length, b.log.length]).toEqual([2, 2]);
+	});
+
+	it("ends in the context before, when another one goes on", async () => {
+		const { owner, pass, waiting } = world();
+		const [a, b] = [owner(Array(100).fill(GRID_MS)), owner([undefined])];
+		a.flushes.start(0);
+		await pass(10_000);
+		b.flushes.start(0);
+		expect(waiting()).toBe(2);
+		await pass(1_000);
+		expect([a.log.length, b.log.length, waiting()]).toEqual([44, 2, 1]);
 	});
 
 	it("starts with the next message, if no request is running", async () => {
@@ -127,7 +138,7 @@ describe("a schedule of flushes", () => {
 		const one = owner([undefined]);
 		state.hasRequest = false;
 		one.flushes.start(0);
-		expect(one.flushes.state).toBeUndefined();
+		expect(one.flushes.isRunning).toBe(false);
 		state.hasRequest = true;
 		one.flushes.start(0);
 		await pass(GRID_MS);

@@ -215,7 +215,7 @@ export class Journal implements FlushWork {
 	}
 
 	#ensureFlush(): void {
-		if (this.#flushes.state && !this.#isResting) return;
+		if (this.#flushes.isRunning && !this.#isResting) return;
 		this.#isResting = false;
 		const pace = this.#owner.pace();
 		const now = this.#services.now();
