@@ -108,6 +108,15 @@ describe("a schedule of flushes", () => {
 		]);
 	});
 
+	it("counts failures from the latest success", async () => {
+		const { owner, pass } = world();
+		const error = new Error("overloaded");
+		const shaky = owner([error, error, error, 250, ...Array(9).fill(error)]);
+		shaky.flushes.start(0);
+		await pass(40_000);
+		expect(shaky.log.map(([event]) => event)).toEqual([...Array(8).fill("step"), "given up", "end"]);
+	});
+
 	it("goes on with all owners in another context, if the runtime has ended its own", async () => {
 		const { endContext, owner, pass } = world();
 		const [a, b] = [owner([undefined]), owner([undefined])];
