@@ -1,9 +1,6 @@
 /** Values of the command line: their formats, and settings made from them. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { USUAL_PORTS } from "../scripts/engines/probe.ts";
-import { BACKEND_KINDS } from "../src/backends/kinds.ts";
-import { ConfigError } from "../src/config/index.ts";
-import { parseJson } from "../src/core/json.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "./log.ts";
 
 const MAX_PORT = 65_535;
@@ -43,19 +40,19 @@ export function readWorkers(text: string): number {
 
 export interface BackendFlag {
 	name: string;
-	kind: string;
+	/** If absent: the name, if it is that of a kind, or else `openai`. */
+	kind?: string;
 	url: string;
 }
 
-/** `NAME=URL` or `NAME=KIND+URL`. Without a kind: the name, if it is one, or else `openai`. */
+/** `NAME=URL` or `NAME=KIND+URL`. */
 export function readBackend(text: string, earlier: readonly BackendFlag[] = []): BackendFlag[] {
 	const [, name, kind, url] = /^([^=]+)=(?:([a-z-]+)\+)?(https?:\/\/.+)$/.exec(text) ?? [];
 	if (name === undefined || url === undefined)
 		throw new InvalidArgumentError(
 			"Expected NAME=URL or NAME=KIND+URL, such as ollama=http://localhost:11434.",
 		);
-	const byName: readonly string[] = BACKEND_KINDS;
-	return [...earlier, { name, kind: kind ?? (byName.includes(name) ? name : "openai"), url }];
+	return [...earlier, { name, ...(kind !== undefined && { kind }), url }];
 }
 
 export interface RouteFlag {
@@ -72,40 +69,6 @@ export function readRoute(text: string, earlier: readonly RouteFlag[] = []): Rou
 			"Expected PATTERN=BACKEND or PATTERN=BACKEND:MODEL, such as @cf/meta/*=ollama:llama3.2.",
 		);
 	return [...earlier, { pattern, backend, ...(model !== undefined && { model }) }];
-}
-
-export interface EngineFlags {
-	backend?: readonly BackendFlag[];
-	route?: readonly RouteFlag[];
-}
-
-/**
- * `BACKENDS` and `ROUTES` of `settings`, with those of the command line first. Targets of one pattern are called in their order.
- * Empty if the command line has none.
- */
-export function settingsOfFlags(
-	settings: Readonly<Record<string, unknown>>,
-	{ backend = [], route = [] }: EngineFlags,
-): { BACKENDS?: object; ROUTES?: object } {
-	if (backend.length === 0 && route.length === 0) return {};
-	const backends = Object.fromEntries(backend.map(({ name, kind, url }) => [name, { kind, url }]));
-	const routes: Record<string, Omit<RouteFlag, "pattern">[]> = {};
-	for (const { pattern, ...target } of route) routes[pattern] = [...(routes[pattern] ?? []), target];
-	return {
-		BACKENDS: { ...backends, ...without(recordOf(settings, "BACKENDS"), backends) },
-		ROUTES: { ...routes, ...without(recordOf(settings, "ROUTES"), routes) },
-	};
-}
-
-const without = (record: object, replaced: object): object =>
-	Object.fromEntries(Object.entries(record).filter(([name]) => !(name in replaced)));
-
-/** A setting may be an object or its JSON text. */
-function recordOf(settings: Readonly<Record<string, unknown>>, name: string): object {
-	const setting = settings[name];
-	const value = typeof setting === "string" ? parseJson(setting.trim() || "{}") : (setting ?? {});
-	if (typeof value === "object" && value !== null) return value;
-	throw new ConfigError([`${name}: expected a JSON object`]);
 }
 
 export const logFormatOption = (): Option =>

@@ -2,7 +2,7 @@
 import { LocalEngine } from "../scripts/local-engine/index.ts";
 import { LocalProblem } from "../scripts/local-engine/problem.ts";
 import { describeLibrary, localSettings } from "../scripts/local-engine/settings.ts";
-import { stopWith } from "../scripts/settings.ts";
+import { stopWith } from "../scripts/stop-with.ts";
 import type { Log } from "./log.ts";
 import { withSettings } from "./with-settings.ts";
 import type { GatewayVariables } from "./workers.ts";

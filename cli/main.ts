@@ -1,6 +1,6 @@
 /** Runs one command line. */
 import { refuseNpmOptions } from "../scripts/options.ts";
-import { stopWith } from "../scripts/settings.ts";
+import { stopWith } from "../scripts/stop-with.ts";
 import type { Defaults } from "./config-location.ts";
 import { CommandError } from "./gateway-client.ts";
 import { program } from "./program.ts";

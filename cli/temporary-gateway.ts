@@ -12,7 +12,7 @@ import { configure } from "../src/config/index.ts";
 import { DOCUMENTS_BINDING } from "../src/config/worker-bindings.ts";
 import { type DevFlags, devSettings } from "./commands/dev.ts";
 import { type ConfigFlags, type Defaults, locateConfig } from "./config-location.ts";
-import { type EngineFlags, settingsOfFlags } from "./flags.ts";
+import { type EngineFlags, settingsOfFlags } from "./engine-settings.ts";
 import { Log } from "./log.ts";
 import { withSettings } from "./with-settings.ts";
 import { converterModules, workerModules } from "./worker-modules.ts";

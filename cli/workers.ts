@@ -11,8 +11,9 @@ import { join } from "node:path";
 import { startFolderWriter } from "../scripts/adapters/folder-writer.ts";
 import { guardConnections } from "../scripts/connections/guard.ts";
 import { startConverter } from "../scripts/documents/converter.ts";
-import { runtimeSettings, stopWith } from "../scripts/settings.ts";
+import { runtimeSettings } from "../scripts/settings.ts";
 import type { LockedState } from "../scripts/state-lock.ts";
+import { stopWith } from "../scripts/stop-with.ts";
 import { type Served, serve, type WorkerSpec } from "../scripts/workerd.ts";
 import { capacityOf } from "../src/config/capacity.ts";
 import {

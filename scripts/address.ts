@@ -1,6 +1,6 @@
 /** Checks that an address is free before anything starts. wrangler and workerd report this late, with long messages. */
 import { createServer } from "node:net";
-import { stopWith } from "./settings.ts";
+import { stopWith } from "./stop-with.ts";
 
 export async function checkAddress(host: string, port: number): Promise<void> {
 	const server = createServer();

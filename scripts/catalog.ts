@@ -3,7 +3,7 @@ import { compare, describe, isEqual } from "./catalog/compare.ts";
 import { ownFacts } from "./catalog/own-facts.ts";
 import { readProductFiles } from "./catalog/product-files.ts";
 import { readOptions } from "./options.ts";
-import { stopWith } from "./settings.ts";
+import { stopWith } from "./stop-with.ts";
 
 const USAGE = `Usage: npm run catalog -- --check DIR [--json]
 

@@ -24,7 +24,8 @@ import { USUAL_PORTS } from "./engines/probe.ts";
 import { refuseNpmOptions } from "./options.ts";
 import { endWithThisProcess, whenParentExits } from "./parent.ts";
 import { DIST } from "./root.ts";
-import { orStop, PROJECT_CONFIG, stopWith, warnings } from "./settings.ts";
+import { orStop, PROJECT_CONFIG, warnings } from "./settings.ts";
+import { stopWith } from "./stop-with.ts";
 
 const DEFAULT_PORT = "8787";
 const BUILT_WORKER = join(DIST, "worker/index.js");

@@ -1,6 +1,6 @@
 /** Parses the options of a command: `--help`, and errors without a stack. */
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
-import { stopWith } from "./settings.ts";
+import { stopWith } from "./stop-with.ts";
 
 type Values<Options extends ParseArgsOptionsConfig> = ReturnType<
 	typeof parseArgs<{ options: Options }>

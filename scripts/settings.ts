@@ -7,6 +7,7 @@ import { didYouMean } from "../src/core/did-you-mean.ts";
 import { parseConfigFile, type Variables } from "./config-file.ts";
 import { ROOT } from "./root.ts";
 import { settingNames } from "./setting-names.ts";
+import { stopWith } from "./stop-with.ts";
 import type { WorkerSpec } from "./workerd.ts";
 
 /** Flags that are defaults of the runtime from a date on. If they are set, the runtime warns at each start. */
@@ -75,12 +76,6 @@ export function orStop<T>(work: () => T): T {
 		if (error instanceof ConfigError) return stopWith(error.message);
 		throw error;
 	}
-}
-
-/** Prints the message without a stack. */
-export function stopWith(message: string): never {
-	console.error(message);
-	process.exit(1);
 }
 
 /** For variables that the configuration reads, the environment has precedence. */

@@ -27,7 +27,8 @@ import { equalBuild, forgetBuild, recordBuild } from "./build-record.ts";
 import { readOptions } from "./options.ts";
 import { leaveRoomsOut, withDependents } from "./rooms.ts";
 import { DIST, ROOT } from "./root.ts";
-import { PROJECT_CONFIG, stopWith } from "./settings.ts";
+import { PROJECT_CONFIG } from "./settings.ts";
+import { stopWith } from "./stop-with.ts";
 import { unusedKinds } from "./unused-kinds.ts";
 
 /** Parts that a deployment can leave out, and the modules of each: kinds of documents, of backends and of vector stores by their names; `mcp`: MCP servers; rooms (`rooms.ts`). */

@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { stopWith } from "../../scripts/settings.ts";
+import { stopWith } from "../../scripts/stop-with.ts";
 
 /** `state`, `to`: absolute paths. */
 export async function backupCommand({ state, to }: { state: string; to: string }): Promise<number> {

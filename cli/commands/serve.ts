@@ -4,7 +4,7 @@ import { readVariables } from "../../scripts/config-file.ts";
 import { fromEnvironment, warnings } from "../../scripts/settings.ts";
 import { describeRouting } from "../../src/config/index.ts";
 import { type ConfigFlags, type Defaults, locateConfig } from "../config-location.ts";
-import { type EngineFlags, settingsOfFlags } from "../flags.ts";
+import { type EngineFlags, settingsOfFlags } from "../engine-settings.ts";
 import { startLocalModels } from "../local-models.ts";
 import { Log, type LogFormat, type LogLevel } from "../log.ts";
 import { type Current, type GatewayOptions, runGateway } from "../run-gateway.ts";

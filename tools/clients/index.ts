@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { readOptions } from "../../scripts/options.ts";
-import { stopWith } from "../../scripts/settings.ts";
+import { stopWith } from "../../scripts/stop-with.ts";
 import { Hosts } from "../../test/hosts/server.ts";
 import { Gateway } from "../soak/gateway.ts";
 import { SCENARIO_NAMES } from "./agent/client.ts";

@@ -5,7 +5,7 @@
  *     LLAMA_SERVER=/usr/bin/llama-server node tools/local-engine/index.ts --chat FILE.gguf --only pace,batch,evict,interrupt,kill
  */
 import { readOptions } from "../../scripts/options.ts";
-import { stopWith } from "../../scripts/settings.ts";
+import { stopWith } from "../../scripts/stop-with.ts";
 import { batch } from "./batch.ts";
 import { evict } from "./evict.ts";
 import { interrupt } from "./interrupt.ts";

@@ -9,7 +9,7 @@
 import { join } from "node:path";
 import { readOptions } from "../../scripts/options.ts";
 import { ROOT } from "../../scripts/root.ts";
-import { stopWith } from "../../scripts/settings.ts";
+import { stopWith } from "../../scripts/stop-with.ts";
 import { progressTo } from "../soak/progress.ts";
 import { AREAS } from "./areas.ts";
 import { type Candidate, candidatesIn, choose, isEquivalent, NEAR_STAGES } from "./candidates.ts";

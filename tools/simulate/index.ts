@@ -6,7 +6,7 @@
  *     npm run simulate -- --replicas 1000 --copies 125 --minutes 2 --policies expected,all-compared
  */
 import { readOptions } from "../../scripts/options.ts";
-import { stopWith } from "../../scripts/settings.ts";
+import { stopWith } from "../../scripts/stop-with.ts";
 import { Random } from "../soak/random.ts";
 import { measureDecisions } from "./decisions.ts";
 import { SIMULATED } from "./policies.ts";

@@ -6,7 +6,7 @@
  *     npm run soak -- --seed 7 --requests 10000 --kills 5 --tries 100 --only conservation
  */
 import { readOptions } from "../../scripts/options.ts";
-import { stopWith } from "../../scripts/settings.ts";
+import { stopWith } from "../../scripts/stop-with.ts";
 import { batchTable, runBatches } from "./batches/scenarios.ts";
 import { conserve } from "./conservation.ts";
 import { gatewaySummary } from "./gateways/report.ts";

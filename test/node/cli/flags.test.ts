@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { settingsOfFlags } from "../../../cli/engine-settings.ts";
 import {
 	readBackend,
 	readCount,
@@ -7,7 +8,6 @@ import {
 	readPorts,
 	readRoute,
 	readWorkers,
-	settingsOfFlags,
 } from "../../../cli/flags.ts";
 import { ConfigError } from "../../../src/config/index.ts";
 
@@ -17,7 +17,9 @@ describe("--backend", () => {
 		["gpu=http://gpu-1:8000/v1", { name: "gpu", kind: "openai", url: "http://gpu-1:8000/v1" }],
 		["gpu=tei+https://gpu-1:8080", { name: "gpu", kind: "tei", url: "https://gpu-1:8080" }],
 		["a=http://h/v1?x=y", { name: "a", kind: "openai", url: "http://h/v1?x=y" }],
-	])("reads %s", (text, backend) => expect(readBackend(text)).toEqual([backend]));
+	])("reads %s", (text, { name, ...settings }) =>
+		expect(settingsOfFlags({}, { backend: readBackend(text) }).BACKENDS).toEqual({ [name]: settings }),
+	);
 
 	it.each(["ollama", "=http://localhost", "ollama=localhost:11434", "a=Vllm+http://h"])(
 		"refuses %s",

@@ -1,0 +1,5 @@
+/** Prints the message without a stack, and ends the command. */
+export function stopWith(message: string): never {
+	console.error(message);
+	process.exit(1);
+}
