@@ -3,7 +3,6 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { useRef, useState } from "react";
 import { FILES } from "../adapters/files.ts";
 import { AdapterForm } from "../adapters/form.tsx";
-import { errorOf } from "../api/error-of.ts";
 import type { FineTune } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -12,6 +11,7 @@ import { bytes, instant } from "../parts/format.ts";
 import { InView } from "../parts/in-view.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
+import { useRemoval } from "../parts/use-removal.ts";
 import { useSession } from "../session/session.ts";
 import { Confirm } from "../tokens/confirm.tsx";
 
@@ -20,24 +20,16 @@ const isComplete = ({ files }: FineTune): boolean => files.length === FILES.leng
 export default function Adapters() {
 	const { api } = useSession();
 	const [form, setForm] = useState<{ adapter: FineTune | undefined }>();
-	const [deleting, setDeleting] = useState<FineTune>();
-	const [error, setError] = useState<Error>();
 	const newAdapter = useRef<HTMLButtonElement>(null);
 	const path = api.account("/ai/finetunes");
 	const adapters = useLoad(async (signal) => (await api.get<FineTune[]>(path, {}, signal)).result, [api]);
 
-	async function remove({ id }: FineTune): Promise<void> {
-		setDeleting(undefined);
-		setError(undefined);
-		try {
-			await api.send("DELETE", `${path}/${id}`);
-			// The row of the adapter disappears with its button.
-			newAdapter.current?.focus();
-			adapters.reload();
-		} catch (failure) {
-			setError(errorOf(failure));
-		}
-	}
+	const removal = useRemoval<FineTune>(async ({ id }) => {
+		await api.send("DELETE", `${path}/${id}`);
+		// The row of the adapter disappears with its button.
+		newAdapter.current?.focus();
+		adapters.reload();
+	});
 
 	const columns: Column<FineTune>[] = [
 		...COLUMNS,
@@ -58,7 +50,7 @@ export default function Adapters() {
 						size="sm"
 						variant="secondary-destructive"
 						aria-label={`Delete ${adapter.name}`}
-						onClick={() => setDeleting(adapter)}
+						onClick={() => removal.ask(adapter)}
 					>
 						Delete
 					</Button>
@@ -76,7 +68,7 @@ export default function Adapters() {
 				</Button>
 			}
 		>
-			{error && <Failure error={error} />}
+			{removal.error && <Failure error={removal.error} />}
 			{form && (
 				<InView key={form.adapter?.id ?? "new"}>
 					<AdapterForm
@@ -93,13 +85,13 @@ export default function Adapters() {
 					/>
 				</InView>
 			)}
-			{deleting && (
+			{removal.row && (
 				<Confirm
-					title={`Delete ${deleting.name}?`}
+					title={`Delete ${removal.row.name}?`}
 					text="Requests that name the adapter are refused from now on. This cannot be undone."
 					button="Delete"
-					onConfirm={() => void remove(deleting)}
-					onCancel={() => setDeleting(undefined)}
+					onConfirm={removal.confirm}
+					onCancel={removal.cancel}
 				/>
 			)}
 			<Loading of={adapters}>

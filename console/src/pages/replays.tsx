@@ -3,7 +3,6 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { Meter } from "@cloudflare/kumo/components/meter";
 import { Select } from "@cloudflare/kumo/components/select";
 import { useRef, useState } from "react";
-import { errorOf } from "../api/error-of.ts";
 import { useFollowing } from "../api/use-following.ts";
 import { useLoad } from "../api/use-load.ts";
 import { hasEnded, titleOf, variantOf } from "../batches/status.ts";
@@ -14,6 +13,7 @@ import { InView } from "../parts/in-view.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
 import { useParameters } from "../parts/use-parameters.ts";
+import { useRemoval } from "../parts/use-removal.ts";
 import { ReplayForm } from "../replays/form.tsx";
 import type { Replay } from "../replays/records.ts";
 import { ReplayResults } from "../replays/results.tsx";
@@ -30,8 +30,6 @@ export default function Replays() {
 	const [{ gateway }, setParameters] = useParameters({ gateway: DEFAULT_GATEWAY });
 	const [isNew, setIsNew] = useState(false);
 	const [shown, setShown] = useState<string>();
-	const [removing, setRemoving] = useState<Replay>();
-	const [error, setError] = useState<Error>();
 	const newReplay = useRef<HTMLButtonElement>(null);
 	const base = api.account("/ai-gateway/gateways");
 	const path = `${base}/${encodeURIComponent(gateway)}/replay`;
@@ -44,19 +42,13 @@ export default function Replays() {
 	const detailed = replays.value?.find(({ id }) => id === shown);
 	const names = new Set([DEFAULT_GATEWAY, gateway, ...(gateways.value ?? []).map(({ id }) => id)]);
 
-	async function remove(replay: Replay): Promise<void> {
-		setRemoving(undefined);
-		setError(undefined);
-		try {
-			if (hasEnded(replay)) await api.send("DELETE", `${path}/${replay.id}`);
-			else await api.send("POST", `${path}/${replay.id}/cancel`);
-			// The button of the row disappears.
-			newReplay.current?.focus();
-			replays.reload();
-		} catch (failure) {
-			setError(errorOf(failure));
-		}
-	}
+	const removal = useRemoval<Replay>(async (replay) => {
+		if (hasEnded(replay)) await api.send("DELETE", `${path}/${replay.id}`);
+		else await api.send("POST", `${path}/${replay.id}/cancel`);
+		// The button of the row disappears.
+		newReplay.current?.focus();
+		replays.reload();
+	});
 
 	const columns: Column<Replay>[] = [
 		...COLUMNS,
@@ -74,7 +66,7 @@ export default function Replays() {
 								size="sm"
 								variant="secondary-destructive"
 								aria-label={`${hasEnded(replay) ? "Delete" : "Cancel"} ${of}`}
-								onClick={() => setRemoving(replay)}
+								onClick={() => removal.ask(replay)}
 							>
 								{hasEnded(replay) ? "Delete" : "Cancel"}
 							</Button>
@@ -105,7 +97,7 @@ export default function Replays() {
 					}}
 				/>
 			</div>
-			{error && <Failure error={error} />}
+			{removal.error && <Failure error={removal.error} />}
 			{isNew && (
 				<InView>
 					<ReplayForm
@@ -128,17 +120,17 @@ export default function Replays() {
 					/>
 				</InView>
 			)}
-			{removing && (
+			{removal.row && (
 				<Confirm
-					title={hasEnded(removing) ? "Delete this replay?" : "Cancel this replay?"}
+					title={hasEnded(removal.row) ? "Delete this replay?" : "Cancel this replay?"}
 					text={
-						hasEnded(removing)
-							? `The answers of ${removing.model} are deleted. The logs stay.`
+						hasEnded(removal.row)
+							? `The answers of ${removal.row.model} are deleted. The logs stay.`
 							: "Logs that were not sent are never sent. The answers so far are kept."
 					}
-					button={hasEnded(removing) ? "Delete the replay" : "Cancel the replay"}
-					onConfirm={() => void remove(removing)}
-					onCancel={() => setRemoving(undefined)}
+					button={hasEnded(removal.row) ? "Delete the replay" : "Cancel the replay"}
+					onConfirm={removal.confirm}
+					onCancel={removal.cancel}
 				/>
 			)}
 			<Loading of={replays}>

@@ -1,7 +1,6 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { Select } from "@cloudflare/kumo/components/select";
 import { useRef, useState } from "react";
-import { errorOf } from "../api/error-of.ts";
 import type { SearchInstance, SearchNamespace } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -11,6 +10,7 @@ import { InView } from "../parts/in-view.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
 import { useParameters } from "../parts/use-parameters.ts";
+import { useRemoval } from "../parts/use-removal.ts";
 import { InstancePart } from "../search/instance.tsx";
 import { NewInstanceForm } from "../search/new-instance.tsx";
 import { DEFAULT_NAMESPACE, instancePath, instancesPath } from "../search/paths.ts";
@@ -25,8 +25,6 @@ export default function Search() {
 		...{ namespace: DEFAULT_NAMESPACE, instance: "" },
 	});
 	const [isCreating, setIsCreating] = useState(false);
-	const [deleting, setDeleting] = useState<SearchInstance>();
-	const [error, setError] = useState<Error>();
 	const newInstance = useRef<HTMLButtonElement>(null);
 	const namespaces = useLoad(
 		async (signal) =>
@@ -48,19 +46,13 @@ export default function Search() {
 	const names = (namespaces.value ?? []).map(({ name }) => name);
 	const open = instances.value?.find(({ id }) => id === selected);
 
-	async function remove({ id }: SearchInstance): Promise<void> {
-		setDeleting(undefined);
-		setError(undefined);
-		try {
-			await api.send("DELETE", instancePath(api, { namespace, id }));
-			// The row of the instance disappears with its button.
-			newInstance.current?.focus();
-			if (id === selected) setParameters({ instance: "" });
-			instances.reload();
-		} catch (failure) {
-			setError(errorOf(failure));
-		}
-	}
+	const removal = useRemoval<SearchInstance>(async ({ id }) => {
+		await api.send("DELETE", instancePath(api, { namespace, id }));
+		// The row of the instance disappears with its button.
+		newInstance.current?.focus();
+		if (id === selected) setParameters({ instance: "" });
+		instances.reload();
+	});
 
 	const columns: Column<SearchInstance>[] = [
 		{
@@ -84,7 +76,7 @@ export default function Search() {
 					size="sm"
 					variant="secondary-destructive"
 					aria-label={`Delete ${instance.id}`}
-					onClick={() => setDeleting(instance)}
+					onClick={() => removal.ask(instance)}
 				>
 					Delete
 				</Button>
@@ -113,7 +105,7 @@ export default function Search() {
 					/>
 				</div>
 			)}
-			{error && <Failure error={error} />}
+			{removal.error && <Failure error={removal.error} />}
 			{isCreating && (
 				<InView>
 					<NewInstanceForm
@@ -127,13 +119,13 @@ export default function Search() {
 					/>
 				</InView>
 			)}
-			{deleting && (
+			{removal.row && (
 				<Confirm
-					title={`Delete ${deleting.id}?`}
+					title={`Delete ${removal.row.id}?`}
 					text="Its files, texts and vectors are deleted. This cannot be undone."
 					button="Delete"
-					onConfirm={() => void remove(deleting)}
-					onCancel={() => setDeleting(undefined)}
+					onConfirm={removal.confirm}
+					onCancel={removal.cancel}
 				/>
 			)}
 			<Loading of={instances}>

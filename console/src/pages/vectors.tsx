@@ -1,6 +1,5 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { useRef, useState } from "react";
-import { errorOf } from "../api/error-of.ts";
 import type { VectorIndex } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -10,6 +9,7 @@ import { InView } from "../parts/in-view.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
 import { useParameters } from "../parts/use-parameters.ts";
+import { useRemoval } from "../parts/use-removal.ts";
 import { useSession } from "../session/session.ts";
 import { Confirm } from "../tokens/confirm.tsx";
 import { IndexPart } from "../vectors/index-part.tsx";
@@ -20,8 +20,6 @@ export default function Vectors() {
 	const { api } = useSession();
 	const [{ index: selected }, setParameters] = useParameters({ index: "" });
 	const [isCreating, setIsCreating] = useState(false);
-	const [deleting, setDeleting] = useState<VectorIndex>();
-	const [error, setError] = useState<Error>();
 	const newIndex = useRef<HTMLButtonElement>(null);
 	const indexes = useLoad(
 		async (signal) => (await api.get<VectorIndex[]>(indexesPath(api), {}, signal)).result,
@@ -29,19 +27,13 @@ export default function Vectors() {
 	);
 	const open = indexes.value?.find(({ name }) => name === selected);
 
-	async function remove({ name }: VectorIndex): Promise<void> {
-		setDeleting(undefined);
-		setError(undefined);
-		try {
-			await api.send("DELETE", indexPath(api, name));
-			// The row of the index disappears with its button.
-			newIndex.current?.focus();
-			if (name === selected) setParameters({ index: "" });
-			indexes.reload();
-		} catch (failure) {
-			setError(errorOf(failure));
-		}
-	}
+	const removal = useRemoval<VectorIndex>(async ({ name }) => {
+		await api.send("DELETE", indexPath(api, name));
+		// The row of the index disappears with its button.
+		newIndex.current?.focus();
+		if (name === selected) setParameters({ index: "" });
+		indexes.reload();
+	});
 
 	const columns: Column<VectorIndex>[] = [
 		{
@@ -65,7 +57,7 @@ export default function Vectors() {
 					size="sm"
 					variant="secondary-destructive"
 					aria-label={`Delete ${index.name}`}
-					onClick={() => setDeleting(index)}
+					onClick={() => removal.ask(index)}
 				>
 					Delete
 				</Button>
@@ -82,7 +74,7 @@ export default function Vectors() {
 				</Button>
 			}
 		>
-			{error && <Failure error={error} />}
+			{removal.error && <Failure error={removal.error} />}
 			{isCreating && (
 				<InView>
 					<NewIndexForm
@@ -95,13 +87,13 @@ export default function Vectors() {
 					/>
 				</InView>
 			)}
-			{deleting && (
+			{removal.row && (
 				<Confirm
-					title={`Delete ${deleting.name}?`}
+					title={`Delete ${removal.row.name}?`}
 					text="Its vectors are deleted. This cannot be undone."
 					button="Delete"
-					onConfirm={() => void remove(deleting)}
-					onCancel={() => setDeleting(undefined)}
+					onConfirm={removal.confirm}
+					onCancel={removal.cancel}
 				/>
 			)}
 			<Loading of={indexes}>

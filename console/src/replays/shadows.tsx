@@ -1,6 +1,5 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { useRef, useState } from "react";
-import { errorOf } from "../api/error-of.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
@@ -8,6 +7,7 @@ import { integer } from "../parts/format.ts";
 import { InView } from "../parts/in-view.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Section } from "../parts/page.tsx";
+import { useRemoval } from "../parts/use-removal.ts";
 import { useSession } from "../session/session.ts";
 import { Confirm } from "../tokens/confirm.tsx";
 import { Comparisons } from "./comparisons.tsx";
@@ -17,24 +17,16 @@ import type { Shadow } from "./records.ts";
 export function Shadows({ path }: { path: string }) {
 	const { api } = useSession();
 	const [shown, setShown] = useState<string>();
-	const [removing, setRemoving] = useState<string>();
-	const [error, setError] = useState<Error>();
 	const heading = useRef<HTMLDivElement>(null);
 	const shadows = useLoad(async (signal) => (await api.get<Shadow[]>(path, {}, signal)).result, [api, path]);
 
-	async function remove(name: string): Promise<void> {
-		setRemoving(undefined);
+	const removal = useRemoval<string>(async (name) => {
 		setShown(undefined);
-		setError(undefined);
-		try {
-			await api.send("DELETE", `${path}/${name}`);
-			// The button of the row may disappear.
-			heading.current?.focus();
-			shadows.reload();
-		} catch (failure) {
-			setError(errorOf(failure));
-		}
-	}
+		await api.send("DELETE", `${path}/${name}`);
+		// The button of the row may disappear.
+		heading.current?.focus();
+		shadows.reload();
+	});
 
 	const columns: Column<Shadow>[] = [
 		...COLUMNS,
@@ -50,7 +42,7 @@ export function Shadows({ path }: { path: string }) {
 							size="sm"
 							variant="secondary-destructive"
 							aria-label={`Delete the answers of the shadow ${name}`}
-							onClick={() => setRemoving(name)}
+							onClick={() => removal.ask(name)}
 						>
 							Delete
 						</Button>
@@ -66,7 +58,7 @@ export function Shadows({ path }: { path: string }) {
 				rows.length > 0 && (
 					<div ref={heading} tabIndex={-1}>
 						<Section title="Shadows" actions={<Button onClick={() => shadows.reload()}>Reload</Button>}>
-							{error && <Failure error={error} />}
+							{removal.error && <Failure error={removal.error} />}
 							<DataTable label="Shadows" columns={columns} rows={rows} rowKey={({ name }) => name} empty="" />
 						</Section>
 						{shown !== undefined && (
@@ -83,13 +75,13 @@ export function Shadows({ path }: { path: string }) {
 								</Section>
 							</InView>
 						)}
-						{removing !== undefined && (
+						{removal.row !== undefined && (
 							<Confirm
-								title={`Delete the answers of ${removing}?`}
+								title={`Delete the answers of ${removal.row}?`}
 								text="The answers of the shadow in this gateway are deleted. The logs stay."
 								button="Delete the answers"
-								onConfirm={() => void remove(removing)}
-								onCancel={() => setRemoving(undefined)}
+								onConfirm={removal.confirm}
+								onCancel={removal.cancel}
 							/>
 						)}
 					</div>
