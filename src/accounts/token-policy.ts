@@ -1,9 +1,9 @@
 /**
  * The permission groups of Cloudflare that this gateway uses, and the permissions that a token's policies grant.
  *
- * The first four have the product's ids and names, so that tools that create tokens there work here. The ids of the product's
- * groups of Vectorize and AI Search are not known, so these have ids of ours; clients may name them. The product has no group that only runs models or only
- * reads the catalogue; those are ours.
+ * They have the product's ids and names, so that tools that create tokens there work here. The ids of the product's groups of AI Search are
+ * not known, so these have ids of ours; clients may name them. The product has no group that only runs models or only reads the catalogue;
+ * those are ours.
  */
 import type { Permission } from "./admission.ts";
 
@@ -47,13 +47,13 @@ export const PERMISSION_GROUPS: readonly PermissionGroup[] = [
 		grants: ["run"],
 	},
 	{
-		id: "6f6d2c0f9b4b4d1a8f0f3c1d7a5e9b21",
+		id: "1799edaae5db489294430e20d9b519e0",
 		name: "Vectorize Read",
 		category: "ai_and_machine_learning",
 		grants: ["vectorize-read"],
 	},
 	{
-		id: "0d3f1b7a2c8e4f5b9a6d4e2f8c1b7d53",
+		id: "64156ba5be47441096c83c7fc17c488b",
 		name: "Vectorize Write",
 		category: "ai_and_machine_learning",
 		grants: ["vectorize-read", "vectorize-write"],
@@ -83,7 +83,13 @@ const GROUPS: ReadonlyMap<string, PermissionGroup> = new Map(
 	PERMISSION_GROUPS.map((group) => [group.id, group]),
 );
 
-export const groupById = (id: string): PermissionGroup | undefined => GROUPS.get(id);
+/** The ids that an earlier version gave the groups of Vectorize. Stored tokens have them. */
+const FORMER_IDS: ReadonlyMap<string, string> = new Map([
+	["6f6d2c0f9b4b4d1a8f0f3c1d7a5e9b21", "1799edaae5db489294430e20d9b519e0"],
+	["0d3f1b7a2c8e4f5b9a6d4e2f8c1b7d53", "64156ba5be47441096c83c7fc17c488b"],
+]);
+
+export const groupById = (id: string): PermissionGroup | undefined => GROUPS.get(FORMER_IDS.get(id) ?? id);
 
 /** One of a token's policies, in the format of Cloudflare's API. Each applies to the token's own account. */
 export interface TokenPolicy {

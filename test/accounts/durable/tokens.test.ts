@@ -125,6 +125,17 @@ describe("policies", () => {
 		expect([...permissionsOf([policy("allow", name)])]).toEqual(permissions);
 	});
 
+	it.each([
+		["1799edaae5db489294430e20d9b519e0", ["vectorize-read"]],
+		["64156ba5be47441096c83c7fc17c488b", ["vectorize-read", "vectorize-write"]],
+		// Of tokens that an earlier version has stored.
+		["6f6d2c0f9b4b4d1a8f0f3c1d7a5e9b21", ["vectorize-read"]],
+		["0d3f1b7a2c8e4f5b9a6d4e2f8c1b7d53", ["vectorize-read", "vectorize-write"]],
+	])("are those of Vectorize for the group %s", (id, permissions) => {
+		const groups = [{ id, name: "" }];
+		expect([...permissionsOf([{ ...policy("allow"), permission_groups: groups }])]).toEqual(permissions);
+	});
+
 	it("of a group that does not exist grant nothing", () => {
 		const unknown = { id: "f".repeat(32), name: "Unknown" };
 		expect([...permissionsOf([{ ...policy("allow"), permission_groups: [unknown] }])]).toEqual([]);
