@@ -1,5 +1,5 @@
 /** Divides a stream into lines, without holding more than one line in memory. */
-import { concat } from "../../media/bytes.ts";
+import { concat, release } from "../../media/bytes.ts";
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -14,7 +14,10 @@ interface InputLine {
 	bytes: Uint8Array | undefined;
 }
 
-/** A byte order mark belongs to no line. Lines may end with CRLF. The end of the last line is optional. */
+/**
+ * A byte order mark belongs to no line. Lines may end with CRLF. The end of the last line is optional. The bytes of a line are
+ * freed when the next one is read, as the chunks are: the garbage of a large file would stay until the next collection.
+ */
 export async function* inputLines(
 	body: ReadableStream<Uint8Array>,
 	maxBytes: number,
@@ -39,16 +42,19 @@ export async function* inputLines(
 			const part = chunk.subarray(at, end < 0 ? undefined : end);
 			size += part.length;
 			// The remainder of a line that is too long is only counted.
-			if (size <= maxBytes) pieces.push(part);
-			else pieces = [];
+			if (size > maxBytes) pieces = [];
+			else pieces.push(end < 0 ? part.slice() : part);
 			if (end < 0) break;
-			yield ended();
+			const found = ended();
+			yield found;
+			if (found.bytes) release(found.bytes);
 			pieces = [];
 			size = 0;
 			at = end + 1;
 			start = read + at;
 		}
 		read += chunk.length;
+		if (chunk.length === chunk.buffer.byteLength) release(chunk);
 	}
 	if (size > 0) yield ended();
 }
