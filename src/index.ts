@@ -152,7 +152,7 @@ export class WorkQueue extends WorkQueueObject {
 			bounds: current.storage.queue,
 			run: (row, fence, control) => Work.run(row, fence, control),
 			isClosing: () => background.isClosed,
-			isYielding: () => persistent.jobPace.isLive && persistent.runtimeDelay.isBehind,
+			isYielding: () => persistent.runtimeDelay.isBehind,
 			track: background.waitUntil,
 		};
 	}

@@ -180,7 +180,7 @@ export function createPersistent(
 			callsOfPart(() => part(GATEWAYS.getByName(account)));
 	const [failureCounts, requestTimes] = [new FailureCounts(), new RequestTimes()];
 	const runtimeDelay = new RuntimeDelay(now);
-	const jobPace = new Pace(now, () => runningRequests.size);
+	const jobPace = new Pace(now, () => runningRequests.size, runtimeDelay);
 	const unbilledObservers = [
 		...unbilledObserversOf({ log: logFailure, analytics: bindings.ANALYTICS }),
 		requestTimes,

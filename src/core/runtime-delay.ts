@@ -9,6 +9,7 @@ export const BEHIND_MS = 15;
 export const LATE_PARAMETER = "late";
 /** An older report says nothing: the probes end when no request is under way. */
 const FRESH_MS = 5_000;
+const MAX_PAUSE_MS = 500;
 
 export class RuntimeDelay {
 	readonly #now: () => number;
@@ -28,5 +29,10 @@ export class RuntimeDelay {
 
 	get isBehind(): boolean {
 		return this.#lateMs > BEHIND_MS && Math.abs(this.#now() - this.#at) < FRESH_MS;
+	}
+
+	/** The pause between two steps of durable work, milliseconds: `leastMs`, or as long as requests wait for the thread of a runtime that is behind. */
+	pause(leastMs: number): number {
+		return this.isBehind ? Math.max(leastMs, Math.min(MAX_PAUSE_MS, this.#lateMs)) : leastMs;
 	}
 }

@@ -1,13 +1,14 @@
 /**
  * How many lines run at the same time in this process, by backend. Lines take what live requests leave: their number grows by one for each
  * round of answers, and is halved when the backend refuses work or when the first tokens of live requests come later than before.
- * Before the first answer of a model its backend is not known: then the model has a pace of its own. Beside live requests lines call their
- * backends one after another, with a gap: a process has one thread, and many lines at once would delay those requests.
+ * Before the first answer of a model its backend is not known: then the model has a pace of its own. A process has one thread: beside live
+ * requests lines call their backends one after another, with a gap, which is as long as requests wait while the guard finds the runtime behind.
  *
  * A line that has started is admitted by its account first, then it takes a place. Lines that are fast start before they find a place, so
  * that no place is empty while the account admits the next ones.
  */
 import { BoundedMap } from "../../core/bounded-map.ts";
+import { RuntimeDelay } from "../../core/runtime-delay.ts";
 import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
 import { type JobSettings, jobsOf } from "./settings.ts";
 import { Turns } from "./turns.ts";
@@ -22,6 +23,7 @@ const LATE_MS = 50;
 const AVERAGE_OF = 20;
 /** Between two lines that take a place, beside live requests. */
 const GAP_MS = 20;
+const MAX_TURN_MS = 10_000;
 /** After a live request others are expected for so many times their average distance. */
 const LIVE_DISTANCES = 10;
 const MIN_LIVE_MS = 100;
@@ -82,6 +84,7 @@ export interface LinePlace {
 export class Pace {
 	readonly #now: () => number;
 	readonly #runningRequests: () => number;
+	readonly #runtimeDelay: RuntimeDelay;
 	readonly #lanes = new BoundedMap<string, Lane>(MAX_KEYS);
 	/** The backend that has answered a model the last time. */
 	readonly #backends = new BoundedMap<string, string>(MAX_KEYS);
@@ -94,14 +97,15 @@ export class Pace {
 	/** Average distance of the ends of live requests. Milliseconds. */
 	#liveDistance = MAX_LIVE_MS;
 	/** Of lines that take a place beside live requests. */
-	readonly #places = new Turns({ gapMs: GAP_MS, maxMs: MAX_LIVE_MS });
+	readonly #places = new Turns({ gapMs: () => this.#runtimeDelay.pause(GAP_MS), maxMs: MAX_TURN_MS });
 	/** Of batches without a place that try again. */
-	readonly #retries = new Turns({ gapMs: RETRY_GAP_MS, maxMs: MAX_RETRY_MS });
+	readonly #retries = new Turns({ gapMs: () => RETRY_GAP_MS, maxMs: MAX_RETRY_MS });
 
-	/** `now`: epoch milliseconds. `runningRequests`: of the process, with lines. */
-	constructor(now: () => number, runningRequests = (): number => 0) {
+	/** `now`: epoch milliseconds. `running`: requests of the process, with lines. */
+	constructor(now: () => number, running = (): number => 0, runtimeDelay = new RuntimeDelay(now)) {
 		this.#now = now;
-		this.#runningRequests = runningRequests;
+		this.#runningRequests = running;
+		this.#runtimeDelay = runtimeDelay;
 	}
 
 	/** Lines of the model that may start now. */
@@ -135,10 +139,10 @@ export class Pace {
 
 	/** Beside live requests waits between two calls of an object, so that the process handles what has arrived. */
 	async giveWay(wait: Wait): Promise<void> {
-		if (this.isLive) await wait(LIVE_PAUSE_MS);
+		if (this.isLive) await wait(this.#runtimeDelay.pause(LIVE_PAUSE_MS));
 	}
 
-	/** A live request is under way, or others are expected. */
+	/** A live request is under way, waits outside of a runtime that is behind, or is expected. */
 	get isLive(): boolean {
 		const now = this.#now();
 		// Some lines do not count any more, or not yet.
@@ -146,7 +150,7 @@ export class Pace {
 		const since = now - this.#liveAt;
 		const expected = Math.min(MAX_LIVE_MS, Math.max(MIN_LIVE_MS, this.#liveDistance * LIVE_DISTANCES));
 		// The clock may be set back.
-		return since >= 0 && since <= expected;
+		return this.#runtimeDelay.isBehind || (since >= 0 && since <= expected);
 	}
 
 	/** A line starts. */
@@ -188,8 +192,7 @@ export class Pace {
 		lane.placed--;
 		lane.waiting.shift()?.();
 		// The clock may be set back.
-		const known = Math.max(1, milliseconds);
-		lane.placeMs += (known - lane.placeMs) / (lane.placeMs === 0 ? 1 : AVERAGE_OF);
+		lane.placeMs += (Math.max(1, milliseconds) - lane.placeMs) / (lane.placeMs === 0 ? 1 : AVERAGE_OF);
 	}
 
 	/** Milliseconds before a line may take a place, because of live requests. The next line waits longer. */
@@ -204,7 +207,9 @@ export class Pace {
 	/** Lines that start before they find a place. */
 	#aheadOf({ placeMs }: Lane, limit: number): number {
 		if (placeMs === 0) return 0;
-		const perMs = this.isLive ? Math.min(limit / placeMs, 1 / GAP_MS) : limit / placeMs;
+		const perMs = this.isLive
+			? Math.min(limit / placeMs, 1 / this.#runtimeDelay.pause(GAP_MS))
+			: limit / placeMs;
 		return Math.min(MAX_AHEAD, Math.floor(perMs * AHEAD_MS));
 	}
 

@@ -1,18 +1,18 @@
 /** Times one after another, with a gap. */
 export class Turns {
-	readonly #gapMs: number;
+	readonly #gapMs: () => number;
 	readonly #maxMs: number;
 	#lastAt = Number.NEGATIVE_INFINITY;
 
 	/** `maxMs`: a wait beyond it is not one, because the clock was set back. */
-	constructor({ gapMs, maxMs }: { gapMs: number; maxMs: number }) {
+	constructor({ gapMs, maxMs }: { gapMs(): number; maxMs: number }) {
 		this.#gapMs = gapMs;
 		this.#maxMs = maxMs;
 	}
 
 	/** Reserves the next turn, at the earliest after `earliestMs`. Returns the milliseconds until then. */
 	next(now: number, earliestMs = 0): number {
-		const free = this.#lastAt + this.#gapMs - now;
+		const free = this.#lastAt + this.#gapMs() - now;
 		const delay = free > this.#maxMs ? earliestMs : Math.max(earliestMs, free);
 		this.#lastAt = now + delay;
 		return delay;

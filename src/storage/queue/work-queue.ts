@@ -37,7 +37,7 @@ export interface WorkQueueServices {
 	run: WorkCalls["run"];
 	/** The process stops: no item may start. */
 	isClosing(): boolean;
-	/** Live requests wait for the process: an account runs one item at a time. */
+	/** The process is behind, and callers wait for it: an account runs one item at a time. */
 	isYielding(): boolean;
 	/** Delays the stop of the process until the run ends. */
 	track(run: Promise<void>): void;

@@ -1,5 +1,6 @@
 /** How many lines run at the same time. */
 import { describe, expect, it } from "vitest";
+import { RuntimeDelay } from "../../../src/core/runtime-delay.ts";
 import { Pace } from "../../../src/jobs/batches/pace.ts";
 
 const SETTINGS = { backends: new Map(), others: { discount: 0.5, concurrency: 8 }, webhooks: new Map() };
@@ -23,6 +24,29 @@ function started(runningRequests?: () => number) {
 }
 
 describe("the pace of lines", () => {
+	it("makes the pauses of durable work as long as requests wait for a runtime that is behind, at most half a second", async () => {
+		let now = 0;
+		const runtimeDelay = new RuntimeDelay(() => now);
+		const pace = new Pace(() => now, undefined, runtimeDelay);
+		const pauses: number[] = [];
+		const wait = async (milliseconds: number): Promise<void> => void pauses.push(milliseconds);
+		await pace.giveWay(wait);
+		expect(pace.isLive).toBe(false);
+		for (const lateMs of [16, 120, 4_000]) {
+			runtimeDelay.set(lateMs);
+			// The callers wait in the connection guard: the runtime has not seen their requests.
+			expect(pace.isLive).toBe(true);
+			await pace.giveWay(wait);
+		}
+		expect(pauses).toEqual([16, 120, 500]);
+		pauses.length = 0;
+		const lines = Array.from({ length: 4 }, (_, i) => pace.start(MODEL, `line-${i}`, SETTINGS).take(wait));
+		await Promise.all(lines);
+		expect(pauses).toEqual([500, 1_000, 1_500]);
+		now += 5_000;
+		expect(pace.isLive).toBe(false);
+	});
+
 	it("begins with 4, and grows by one for each round of answers up to the setting", () => {
 		const { run, free } = started();
 		expect(free()).toBe(4);
