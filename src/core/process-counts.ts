@@ -1,5 +1,6 @@
 /** The counts of this isolate that code of every layer takes from. `config/capacity.ts` knows the limits. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { addGarbage } from "./garbage.ts";
 import { SharedCount } from "./shared-count.ts";
 
 /** For an isolate of 128 MB, as on Cloudflare. */
@@ -116,6 +117,7 @@ export class BufferHold {
 	release(): void {
 		if (this.#bytes === 0) return;
 		bufferedBytes.release(this.#account, this.#bytes);
+		addGarbage(this.#bytes);
 		this.#bytes = 0;
 		this.#owner?.delete(this);
 	}

@@ -5,6 +5,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import * as z from "zod";
 import { DISK_CLASS, diskSpace } from "../../core/disk-space.ts";
+import { collectAllGarbage } from "../../core/garbage.ts";
 import { lazy } from "../../core/lazy.ts";
 import { LATE_PARAMETER, type RuntimeDelay } from "../../core/runtime-delay.ts";
 import { COLLECTION_PATH, type CountReport, PROBE_PATH } from "../../core/shared-count.ts";
@@ -30,16 +31,6 @@ export class GuardCounts {
 	}
 }
 
-interface CollectingRuntime {
-	/** With `--expose-gc`. */
-	gc?(options: { type: "major"; execution: "sync"; flavor: "last-resort" }): void;
-}
-
-/** V8 collects while it allocates, so an idle process would keep the garbage of its last load. */
-function collectGarbage(): void {
-	(globalThis as CollectingRuntime).gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
-}
-
 export function connections(counts: GuardCounts, delay: RuntimeDelay) {
 	return class extends WorkerEntrypoint {
 		override async fetch(request: Request): Promise<Response> {
@@ -49,7 +40,7 @@ export function connections(counts: GuardCounts, delay: RuntimeDelay) {
 				return new Response(null, { status: 204 });
 			}
 			counts.set(await request.json());
-			if (pathname === COLLECTION_PATH) collectGarbage();
+			if (pathname === COLLECTION_PATH) collectAllGarbage();
 			return new Response(null, { status: 204 });
 		}
 	};
