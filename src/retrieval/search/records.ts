@@ -135,6 +135,9 @@ export interface SearchItem extends Omit<NewItem, "caller"> {
 	modifiedAt: number;
 }
 
+/** What a run of an item needs. */
+export type ItemRun = { item: SearchItem; caller: NewItem["caller"] };
+
 export interface ItemQuery {
 	page: number;
 	perPage: number;

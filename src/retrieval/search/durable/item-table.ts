@@ -12,22 +12,8 @@ import type {
 	VectorPlan,
 } from "../records.ts";
 import { ITEM_STATUSES } from "../records.ts";
+import { type Columns, ITEMS, itemOf, type StoredFields } from "./item-row.ts";
 
-/** Written by uploads and by the durable work. `json`: the fields of `NewItem`. A row dies when the item is deleted. */
-const ITEMS = `CREATE TABLE IF NOT EXISTS items (
-	id TEXT PRIMARY KEY,
-	key TEXT NOT NULL UNIQUE,
-	status TEXT NOT NULL,
-	revision INTEGER NOT NULL,
-	json TEXT NOT NULL,
-	error TEXT,
-	chunks INTEGER,
-	bytes INTEGER NOT NULL,
-	created_at INTEGER NOT NULL,
-	seen_at INTEGER NOT NULL,
-	modified_at INTEGER NOT NULL,
-	job TEXT
-) WITHOUT ROWID; CREATE INDEX IF NOT EXISTS items_by_status ON items (status)`;
 /** Written before the vectors. A row dies when they are deleted. */
 const PLANS = `CREATE TABLE IF NOT EXISTS plans (
 	item TEXT NOT NULL,
@@ -36,37 +22,6 @@ const PLANS = `CREATE TABLE IF NOT EXISTS plans (
 	chunks INTEGER NOT NULL,
 	PRIMARY KEY (item, revision, index_version)
 ) WITHOUT ROWID`;
-
-interface Columns extends Record<string, SqlStorageValue> {
-	id: string;
-	key: string;
-	status: string;
-	revision: number;
-	json: string;
-	error: string | null;
-	chunks: number | null;
-	created_at: number;
-	seen_at: number;
-	modified_at: number;
-}
-
-type StoredFields = Omit<NewItem, "key">;
-
-function itemOf(row: Columns): SearchItem {
-	const { caller: _, ...fields } = JSON.parse(row.json) as StoredFields;
-	return {
-		...fields,
-		id: row.id,
-		key: row.key,
-		status: row.status as ItemStatus,
-		revision: row.revision,
-		chunks: row.chunks,
-		createdAt: row.created_at,
-		seenAt: row.seen_at,
-		modifiedAt: row.modified_at,
-		...(row.error !== null && { error: row.error }),
-	};
-}
 
 /** For the list by status. */
 const STATUS_ORDER = "CASE status WHEN 'running' THEN 0 WHEN 'queued' THEN 1 WHEN 'error' THEN 2 ELSE 3 END";

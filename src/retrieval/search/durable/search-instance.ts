@@ -14,6 +14,7 @@ import {
 	type InstanceStats,
 	type ItemLog,
 	type ItemQuery,
+	type ItemRun,
 	isCancelled,
 	type JobLog,
 	type KeywordMatch,
@@ -40,9 +41,6 @@ import { SourceReading } from "./source-reading.ts";
 /** While items have not ended, they are put into the queue after this time. The queue ignores what it has. */
 const ENQUEUE_AFTER_MS = 2 * 60_000;
 const CLEANED = 50;
-
-/** What a run of an item needs. */
-export type ItemRun = { item: SearchItem; caller: NewItem["caller"] };
 
 export abstract class SearchInstanceObject extends DurableObject {
 	readonly #sql: SqlStorage;
@@ -135,8 +133,8 @@ export abstract class SearchInstanceObject extends DurableObject {
 	/** Starts a run. `undefined`: the item was deleted, has another revision, or its job was cancelled. */
 	begin(id: string, revision: number, now: number): ItemRun | undefined {
 		const { items } = this.#open();
-		if (isCancelled(items.get(id))) return undefined;
-		if (!items.change({ id, revision }, { status: "running", now })) return undefined;
+		if (isCancelled(items.get(id)) || !items.change({ id, revision }, { status: "running", now }))
+			return undefined;
 		const item = items.get(id);
 		const caller = items.stored(id)?.caller;
 		return item && caller && { item, caller };
