@@ -154,6 +154,16 @@ describe("a schedule of flushes", () => {
 		expect(one.log.map(([event]) => event)).toEqual(["step", "end"]);
 	});
 
+	it("starts again at once after the last owner has ended", async () => {
+		const { owner, pass } = world();
+		const one = owner([undefined, undefined]);
+		one.flushes.start(0);
+		await pass(2 * GRID_MS);
+		one.flushes.start(0);
+		await pass(GRID_MS);
+		expect(one.log.map(([event]) => event)).toEqual(["step", "end", "step", "end"]);
+	});
+
 	it("makes no step for an owner that has stopped", async () => {
 		const { owner, pass } = world();
 		const [stopped, other] = [owner([250]), owner([undefined])];
