@@ -125,16 +125,26 @@ class LineReader {
 		});
 		const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 		let bytes = 0;
+		let failure: unknown;
 		try {
 			for (;;) {
 				const { done, value } = await reader.read();
-				if (isLate) throw late;
+				if (isLate) throw failure ?? late;
 				bytes += value?.length ?? 0;
 				if (bytes > this.#maxBytes)
-					throw new AiError("requestTooLarge", `Request is too large: more than ${this.#maxBytes} bytes`);
-				this.#push(this.#decode(decoder, value), done, onLine);
-				if (done) return;
+					throw (
+						failure ??
+						new AiError("requestTooLarge", `Request is too large: more than ${this.#maxBytes} bytes`)
+					);
+				try {
+					if (!failure) this.#push(this.#decode(decoder, value), done, onLine);
+				} catch (error) {
+					// Many clients report a broken connection if the response arrives before they have sent the body: the rest is read and dropped.
+					failure = error;
+				}
+				if (done) break;
 			}
+			if (failure) throw failure;
 		} catch (error) {
 			void reader.cancel().catch(() => {});
 			throw error;

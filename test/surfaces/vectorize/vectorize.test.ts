@@ -206,6 +206,29 @@ describe("vectors", () => {
 		});
 	});
 
+	it("are read to the end before they are refused: a client that still sends gets the answer", async () => {
+		const api = vectorizeApi();
+		await api.create("docs", 3);
+		const lines = [{ id: "wrong", values: [1] }, ...["a", "b", "c"].map((id) => ({ id, values: [1, 2, 3] }))];
+		let sent = 0;
+		const body = new ReadableStream(
+			{
+				pull(controller) {
+					const vector = lines[sent++];
+					if (vector) controller.enqueue(new TextEncoder().encode(`${JSON.stringify(vector)}\n`));
+					else controller.close();
+				},
+			},
+			{ highWaterMark: 0 },
+		);
+		expect(await api.post("/docs/insert", body, { "content-type": "application/x-ndjson" })).toMatchObject({
+			status: 400,
+			errors: [{ message: 'invalid vector for id="wrong", expected 3 dimensions, and got 1 dimensions' }],
+		});
+		expect(sent).toBe(lines.length + 1);
+		expect((await api.get("/docs/info")).result.vectorCount).toBe(0);
+	});
+
 	it("have metadata indexes and filters", async () => {
 		const api = vectorizeApi();
 		await api.create("docs");
