@@ -30,19 +30,20 @@ export class FlushSchedule {
 	flushesOf(work: FlushWork): Flushes {
 		const schedule = this;
 		let entry: Entry | undefined;
+		const stop = (): void => {
+			if (entry) this.#entries.delete(entry);
+		};
 		return {
 			get isRunning() {
 				return entry !== undefined && schedule.#entries.has(entry) && schedule.#isRunning;
 			},
 			start: (wait) => {
-				if (entry) this.#entries.delete(entry);
+				stop();
 				entry = { work, dueAt: this.#services.now() + wait, tries: 0 };
 				this.#entries.add(entry);
 				this.#ensureLoop();
 			},
-			stop: () => {
-				if (entry) this.#entries.delete(entry);
-			},
+			stop,
 		};
 	}
 

@@ -10,7 +10,7 @@ import { PulledStream, type Source } from "../streams/pulled-stream.ts";
 const HELD_BYTES = 2 * 64 * 1024;
 const STALLED_MS = 60_000;
 
-interface Reader {
+interface BodyReader {
 	account: string;
 	/** Fires when the caller has left. Absent: that is not known, as over RPC. */
 	signal?: AbortSignal;
@@ -21,7 +21,7 @@ const readings = new Set<Reading>();
 
 /** Opens stored bytes. Throws 3040 (429) before that if the process may hold no more. `undefined`: there are none. */
 export async function heldBody<Stored extends { body: ReadableStream<Uint8Array> }>(
-	reader: Reader,
+	reader: BodyReader,
 	open: () => Promise<Stored | undefined>,
 ): Promise<Stored | undefined> {
 	const reading = new Reading(reader);
@@ -40,7 +40,7 @@ class Reading {
 	#readAt = Date.now();
 	#isLost = false;
 
-	constructor({ account, signal }: Reader) {
+	constructor({ account, signal }: BodyReader) {
 		this.#hold = new BufferHold(account);
 		endStalled(() => this.#hold.tryGrow(HELD_BYTES)) || this.#hold.grow(HELD_BYTES);
 		readings.add(this);

@@ -17,7 +17,7 @@ export const ITEMS = `CREATE TABLE IF NOT EXISTS items (
 	job TEXT
 ) WITHOUT ROWID; CREATE INDEX IF NOT EXISTS items_by_status ON items (status)`;
 
-export interface Columns extends Record<string, SqlStorageValue> {
+export interface ItemColumns extends Record<string, SqlStorageValue> {
 	id: string;
 	key: string;
 	status: string;
@@ -32,7 +32,7 @@ export interface Columns extends Record<string, SqlStorageValue> {
 
 export type StoredFields = Omit<NewItem, "key">;
 
-export function itemOf(row: Columns): SearchItem {
+export function itemOf(row: ItemColumns): SearchItem {
 	const { caller: _, ...fields } = JSON.parse(row.json) as StoredFields;
 	return {
 		...fields,

@@ -12,7 +12,7 @@ import type {
 	VectorPlan,
 } from "../records.ts";
 import { ITEM_STATUSES } from "../records.ts";
-import { type Columns, ITEMS, itemOf, type StoredFields } from "./item-row.ts";
+import { ITEMS, type ItemColumns, itemOf, type StoredFields } from "./item-row.ts";
 
 /** Written before the vectors. A row dies when they are deleted. */
 const PLANS = `CREATE TABLE IF NOT EXISTS plans (
@@ -199,7 +199,7 @@ export class ItemTable {
 	): Page<SearchItem> {
 		const shown: SearchItem[] = [];
 		let total = 0;
-		for (const row of this.#sql.exec<Columns>(`SELECT * FROM items ${condition}`, ...values)) {
+		for (const row of this.#sql.exec<ItemColumns>(`SELECT * FROM items ${condition}`, ...values)) {
 			const item = itemOf(row);
 			if (!matchesFilter(item.indexed, filter)) continue;
 			if (total >= start && total < end) shown.push(item);
@@ -266,7 +266,7 @@ export class ItemTable {
 
 	#rows(condition: string, ...values: (string | number)[]): SearchItem[] {
 		return this.#sql
-			.exec<Columns>(`SELECT * FROM items ${condition}`, ...values)
+			.exec<ItemColumns>(`SELECT * FROM items ${condition}`, ...values)
 			.toArray()
 			.map(itemOf);
 	}
