@@ -4,6 +4,8 @@ import { bufferedBytes } from "../../../src/core/process-counts.ts";
 import { BASE, completion, ENGINE_VARS, testGateway, upstream } from "../../gateway.ts";
 import { batches, MODEL } from "./batch-runs.ts";
 
+/** Its own account: those of other tests in this isolate may hold bytes. */
+const OWN_BASE = BASE.replace("/local/", "/stalled-readers/");
 /** More than the runtime reads ahead for a caller. */
 const FILE_BYTES = 3_000_000;
 /** What the documentation names for a reader: docs/security.md. */
@@ -22,10 +24,10 @@ async function storedFile() {
 	const form = new FormData();
 	form.set("purpose", "user_data");
 	form.set("file", new File([bytes], "large.bin"));
-	const uploaded = await gateway.app.request(`${BASE}/v1/files`, { method: "POST", body: form });
+	const uploaded = await gateway.app.request(`${OWN_BASE}/v1/files`, { method: "POST", body: form });
 	const { id } = await uploaded.json<{ id: string }>();
 	const read = (signal?: AbortSignal) =>
-		gateway.app.request(`${BASE}/v1/files/${id}/content`, { ...(signal && { signal }) });
+		gateway.app.request(`${OWN_BASE}/v1/files/${id}/content`, { ...(signal && { signal }) });
 	return { bytes, read };
 }
 
@@ -103,7 +105,7 @@ describe("A reader of a stored file", () => {
 const RESULTS = [
 	{
 		dialect: "Anthropic",
-		create: "/v1/messages/batches",
+		create: `${OWN_BASE}/v1/messages/batches`,
 		body: {
 			requests: [
 				{
@@ -112,18 +114,18 @@ const RESULTS = [
 				},
 			],
 		},
-		results: ({ id }: Record<string, string>) => `/v1/messages/batches/${id}/results`,
+		results: ({ id }: Record<string, string>) => `${OWN_BASE}/v1/messages/batches/${id}/results`,
 		copies: 1,
 	},
 	{
 		dialect: "Gemini",
-		create: `/v1beta/models/${MODEL}:batchGenerateContent`,
+		create: `${OWN_BASE}/v1beta/models/${MODEL}:batchGenerateContent`,
 		body: {
 			batch: {
 				inputConfig: { requests: { requests: [{ request: { contents: [{ parts: [{ text: "Hi" }] }] } }] } },
 			},
 		},
-		results: ({ name }: Record<string, string>) => `/v1beta/${name}`,
+		results: ({ name }: Record<string, string>) => `${OWN_BASE}/v1beta/${name}`,
 		copies: 2,
 	},
 ];
@@ -137,9 +139,9 @@ describe("A reader of the results of a batch", () => {
 			const { app, runAll } = batches({ vars: ENGINE_VARS, fetch });
 			const headers = { "anthropic-version": "2023-06-01", "content-type": "application/json" };
 			const request = { method: "POST", headers, body: JSON.stringify(body) };
-			const created = await (await app.request(`http://localhost${create}`, request)).json();
+			const created = await (await app.request(create, request)).json();
 			await runAll();
-			const url = `http://localhost${results(created as Record<string, string>)}`;
+			const url = results(created as Record<string, string>);
 			const before = held();
 			const response = await app.request(url, { headers });
 			expect(held() - before).toBe(copies * READER_BYTES);
