@@ -12,7 +12,7 @@ export const MICRO_NEURONS = 1_000_000;
 /**
  * `run`: inference. `read`: the catalogue, usage. `write`: changes of models. `gateways-write`: changes of gateways and of what they use.
  * `tokens-read`, `tokens-write`: the token routes. `vectorize-read`, `vectorize-write`: the vector indexes.
- * `search-read`, `search-write`: AI Search.
+ * `search-run`: searches and chats of AI Search. `search-read`, `search-write`: its instances, items, jobs and logs.
  */
 export const PERMISSIONS = [
 	"read",
@@ -23,6 +23,7 @@ export const PERMISSIONS = [
 	"tokens-write",
 	"vectorize-read",
 	"vectorize-write",
+	"search-run",
 	"search-read",
 	"search-write",
 ] as const;

@@ -62,14 +62,21 @@ export const PERMISSION_GROUPS: readonly PermissionGroup[] = [
 		id: "3c9b5d1e7f2a4c68b0e4a8d6f1c37b92",
 		name: "AI Search Read",
 		category: "ai_and_machine_learning",
-		// A search runs the models of its instance, and a chat any model that it names.
-		grants: ["search-read", "run"],
+		// Wider than in the product, where a search needs "AI Search Run".
+		grants: ["search-read", "search-run", "run"],
 	},
 	{
 		id: "a17e4f0c8d364b5e92c1d7b3f5a60e84",
 		name: "AI Search Write",
 		category: "ai_and_machine_learning",
-		grants: ["search-read", "search-write", "run"],
+		grants: ["search-read", "search-write", "search-run", "run"],
+	},
+	{
+		id: "5d81f3a6c9024e7bb6a2f07c1e94d35a",
+		name: "AI Search Run",
+		category: "ai_and_machine_learning",
+		// A search runs the models of its instance, and a chat any model that it names.
+		grants: ["search-run", "run"],
 	},
 	{
 		id: "b2ac9e7c9e4a4df98eeba1c4c94eb381",

@@ -13,6 +13,7 @@ type Needed =
 	| "gateways-write"
 	| "tokens-read"
 	| "tokens-write"
+	| "search-run"
 	| "search-read"
 	| "search-write"
 	| "vectorize-read"
@@ -28,8 +29,8 @@ const below = (base: string, rows: readonly Row[]): Row[] =>
 
 const RAGS: readonly Row[] = [
 	["search-read", "GET /autorag/rags"],
-	["search-read", "POST /autorag/rags/:instance/search"],
-	["search-read", "POST /autorag/rags/:instance/ai-search"],
+	["search-run", "POST /autorag/rags/:instance/search"],
+	["search-run", "POST /autorag/rags/:instance/ai-search"],
 	["search-write", "PATCH /autorag/rags/:instance/sync"],
 ];
 const SEARCH_INSTANCES: readonly Row[] = [
@@ -39,9 +40,9 @@ const SEARCH_INSTANCES: readonly Row[] = [
 	["search-write", "PUT /:instance"],
 	["search-write", "DELETE /:instance"],
 	["search-read", "GET /:instance/stats"],
-	["search-read", "POST /:instance/search"],
-	["search-read", "POST /:instance/chat/completions"],
-	["search-read", "POST /:instance/mcp"],
+	["search-run", "POST /:instance/search"],
+	["search-run", "POST /:instance/chat/completions"],
+	["search-run", "POST /:instance/mcp"],
 	["search-read", "GET /:instance/items"],
 	["search-write", "POST /:instance/items"],
 	["search-write", "PUT /:instance/items"],
@@ -277,8 +278,8 @@ const ACCOUNT: readonly Row[] = [
 	["search-read", "GET /ai-search/tokens/:token"],
 	["search-write", "PUT /ai-search/tokens/:token"],
 	["search-write", "DELETE /ai-search/tokens/:token"],
-	["search-read", "POST /ai-search/namespaces/:namespace/search"],
-	["search-read", "POST /ai-search/namespaces/:namespace/chat/completions"],
+	["search-run", "POST /ai-search/namespaces/:namespace/search"],
+	["search-run", "POST /ai-search/namespaces/:namespace/chat/completions"],
 	...["/namespaces/:namespace/instances", "/instances"].flatMap((base): Row[] =>
 		below(`/ai-search${base}`, SEARCH_INSTANCES),
 	),
@@ -366,6 +367,7 @@ const ENOUGH: Readonly<Record<Exclude<Needed, "none" | "operator">, string>> = {
 	"gateways-write": "Workers AI Write",
 	"tokens-read": "Account API Tokens Read",
 	"tokens-write": "Account API Tokens Write",
+	"search-run": "AI Search Run",
 	"search-read": "AI Search Read",
 	"search-write": "AI Search Write",
 	"vectorize-read": "Vectorize Read",
@@ -399,8 +401,15 @@ const WEAK: Readonly<Record<Exclude<Needed, "none" | "token">, readonly string[]
 		"Workers AI Metadata Read",
 		"Account API Tokens Read",
 	],
-	"search-read": ["Workers AI Read", "Workers AI Write", "Workers AI Run", "Vectorize Write"],
-	"search-write": ["Workers AI Write", "Account API Tokens Write", "AI Search Read"],
+	"search-run": ["Workers AI Read", "Workers AI Write", "Workers AI Run", "Vectorize Write"],
+	"search-read": [
+		"Workers AI Read",
+		"Workers AI Write",
+		"Workers AI Run",
+		"Vectorize Write",
+		"AI Search Run",
+	],
+	"search-write": ["Workers AI Write", "Account API Tokens Write", "AI Search Read", "AI Search Run"],
 	"vectorize-read": ["Workers AI Read", "Workers AI Write", "Workers AI Run", "Account API Tokens Write"],
 	"vectorize-write": ["Workers AI Read", "Workers AI Write", "Account API Tokens Write", "Vectorize Read"],
 	operator: ["Workers AI Write", "Account API Tokens Write"],

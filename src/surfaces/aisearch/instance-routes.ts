@@ -103,7 +103,7 @@ export const instanceRoutes: readonly AppRouteDeclaration[] = [
 	{
 		method: "POST",
 		path: "/:instance/search",
-		permission: "search-read",
+		permission: "search-run",
 		summary: "Searches an AI Search instance",
 		input: { ...JSON_INPUT, example: { query: "reset a password" } },
 		output: answer("searchAnswer"),
@@ -115,7 +115,7 @@ export const instanceRoutes: readonly AppRouteDeclaration[] = [
 	{
 		method: "POST",
 		path: "/:instance/chat/completions",
-		permission: "search-read",
+		permission: "search-run",
 		summary: "Answers a chat from an AI Search instance",
 		input: {
 			...JSON_INPUT,
@@ -130,7 +130,7 @@ export const instanceRoutes: readonly AppRouteDeclaration[] = [
 	{
 		method: "POST",
 		path: "/:instance/mcp",
-		permission: "search-read",
+		permission: "search-run",
 		summary: "Serves an AI Search instance as an MCP server with the tool search",
 		// MCP is not a REST API: its clients need no document.
 		hidden: true,

@@ -97,7 +97,7 @@ export const namespaceRoutes: readonly AppRouteDeclaration[] = [
 	{
 		method: "POST",
 		path: "/:namespace/search",
-		permission: "search-read",
+		permission: "search-run",
 		summary: "Searches several instances of a namespace",
 		input: {
 			...JSON_INPUT,
@@ -115,7 +115,7 @@ export const namespaceRoutes: readonly AppRouteDeclaration[] = [
 	{
 		method: "POST",
 		path: "/:namespace/chat/completions",
-		permission: "search-read",
+		permission: "search-run",
 		summary: "Answers a chat from several instances of a namespace",
 		input: {
 			...JSON_INPUT,

@@ -37,7 +37,7 @@ const RAGS: readonly AppRouteDeclaration[] = [
 	{
 		method: "POST",
 		path: "/:instance/search",
-		permission: "search-read",
+		permission: "search-run",
 		summary: "Searches an AI Search instance, with the older fields",
 		input: JSON_INPUT,
 		output: answer("ragSearchAnswer"),
@@ -51,7 +51,7 @@ const RAGS: readonly AppRouteDeclaration[] = [
 	{
 		method: "POST",
 		path: "/:instance/ai-search",
-		permission: "search-read",
+		permission: "search-run",
 		summary: "Answers a question from an AI Search instance, with the older fields",
 		input: JSON_INPUT,
 		output: answer("ragSearchAnswer"),

@@ -198,7 +198,7 @@ describe("check", () => {
 			expect(tokens.check("t", "run")).toEqual(
 				refusedAs(
 					"forbidden",
-					'Authentication error: the token needs the permission group "Workers AI Read" or "Workers AI Write" or "Workers AI Run" or "AI Search Read" or "AI Search Write"',
+					'Authentication error: the token needs the permission group "Workers AI Read" or "Workers AI Write" or "Workers AI Run" or "AI Search Read" or "AI Search Write" or "AI Search Run"',
 				),
 			);
 		}));
