@@ -3,6 +3,7 @@
  * route and its gateway logs its contents: the answers are compared beside the log. A shadow runs in the background of its request, and is
  * dropped if too many run: it delays no caller. A process that ends drops those under way.
  */
+import { OPERATOR_ACCOUNT } from "../../accounts/operator-account.ts";
 import { counter, type Metric } from "../../core/metric.ts";
 import { bufferedBytes, runningShadows } from "../../core/process-counts.ts";
 import { CounterSeries } from "../../core/series.ts";
@@ -19,6 +20,8 @@ import { logOf } from "./log-observer.ts";
 
 const MAX_MS = 5 * 60_000;
 const MAX_LABEL_SETS = 100;
+/** Of the buffered bytes of the process, for the contents of all shadows under way. Live requests have the rest. */
+const SHARE_OF_BYTES = 1 / 8;
 
 /** A request with its answer, for its shadow. */
 export interface ShadowedRequest {
@@ -49,6 +52,8 @@ export class Shadows<Services extends GatewayServices> {
 	readonly #shares = new Map<string, RequestShare>();
 	readonly #running = new Set<AbortController>();
 	readonly #outcomes = new CounterSeries({ names: ["shadow", "outcome"], max: MAX_LABEL_SETS });
+	/** Characters of the contents of those that run. */
+	#held = 0;
 	#isClosed = false;
 
 	constructor(load: () => Promise<RunShadow<Services>>) {
@@ -106,7 +111,7 @@ export class Shadows<Services extends GatewayServices> {
 		const log = logOf(request, services.gatewayLogs.maxPayload);
 		const held = (log.request?.text.length ?? 0) + (log.response?.text.length ?? 0);
 		const hasPlace = !this.#isClosed && runningShadows.tryTake(account);
-		if (!hasPlace || !bufferedBytes.tryTake(account, held)) {
+		if (!hasPlace || !this.#tryHold(held)) {
 			if (hasPlace) runningShadows.release(account);
 			count("dropped");
 			return;
@@ -122,7 +127,7 @@ export class Shadows<Services extends GatewayServices> {
 				count("failed");
 			} finally {
 				this.#running.delete(controller);
-				bufferedBytes.release(account, held);
+				this.#release(held);
 				runningShadows.release(account);
 				controller.abort();
 			}
@@ -132,6 +137,19 @@ export class Shadows<Services extends GatewayServices> {
 			() => {},
 		);
 		services.waitUntil(run());
+	}
+
+	/** They count for the operator's account: an account whose shadows hang has all of its own room. */
+	#tryHold(characters: number): boolean {
+		if (this.#held + characters > bufferedBytes.report().limit * SHARE_OF_BYTES) return false;
+		if (!bufferedBytes.tryTake(OPERATOR_ACCOUNT, characters)) return false;
+		this.#held += characters;
+		return true;
+	}
+
+	#release(characters: number): void {
+		bufferedBytes.release(OPERATOR_ACCOUNT, characters);
+		this.#held -= characters;
 	}
 }
 

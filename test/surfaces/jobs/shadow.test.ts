@@ -1,71 +1,12 @@
 /** Shadows of routes: what they receive, what they cost, and what the caller notices of them. */
 import { describe, expect, it, vi } from "vitest";
-import { DONE, delta, events, finish, usage } from "../../gateway.ts";
+import { delta } from "../../gateway.ts";
 import { ADMIN, json } from "../../http/access.ts";
-import { chatReply, replays, type Sent } from "./replays.ts";
+import { chatReply } from "./replays.ts";
+import { echo, question, type Row, SHADOW, shadowed } from "./shadows.ts";
 
-const question = ({ messages }: Sent): string => messages.at(-1)?.content ?? "";
-const SHADOW = { name: "candidate", backend: "engine", model: "new", share: 1 };
 /** Of a request with USAGE. */
 const PRICE = { neurons: 200, outcome: "ok" };
-
-interface Listed {
-	name: string;
-	answers: number;
-}
-interface Row {
-	log: string;
-	before: { text: string; text_complete: boolean };
-	after?: { provider: string; model: string; text: string; cost: number };
-	same?: boolean;
-	error?: { code: number; message: string };
-}
-
-async function shadowed(
-	answer: (sent: Sent) => Response | Promise<Response>,
-	setting: Partial<typeof SHADOW> | undefined = {},
-	routes: object = {},
-) {
-	const targets = [{ backend: "engine", model: "old" }];
-	const gateway = await replays(answer, {
-		ROUTES: {
-			old: { targets, ...(setting && { shadow: { ...SHADOW, ...setting } }) },
-			new: [{ backend: "engine", model: "new" }],
-			...routes,
-		},
-	});
-	const outcomes = (): Record<string, number> =>
-		Object.fromEntries(
-			(gateway.services.shadows.metrics()[0]?.samples ?? []).map(([{ outcome = "" }, count]) => [
-				outcome,
-				count,
-			]),
-		);
-	return {
-		...gateway,
-		outcomes,
-		/** Waits until so many requests were chosen and have ended. */
-		settled: (count: number) =>
-			vi.waitFor(
-				() => {
-					expect(Object.values(outcomes()).reduce((sum, each) => sum + each, 0)).toBe(count);
-				},
-				{ timeout: 30_000 },
-			),
-		rows: async () => (await gateway.call<Row[]>("/main/shadows/candidate/results")).result,
-		list: async () => (await gateway.call<Listed[]>("/main/shadows")).result,
-		toShadow: () => gateway.sent.filter(({ model }) => model === "new"),
-		operatorBills: async (model: string) =>
-			(await gateway.services.ledgers.of("operator").requests({ limit: 100, model })).requests.map(
-				({ microNeurons, outcome }) => ({ neurons: microNeurons / 1e6, outcome }),
-			),
-	};
-}
-
-const echo = (sent: Sent): Response =>
-	sent.stream
-		? events(delta("Streamed"), finish(), usage(), DONE)
-		: chatReply(`${sent.model}: ${question(sent)}`);
 
 describe("a shadow", () => {
 	it("answers after the caller has its answer, and both are in the table", async () => {
