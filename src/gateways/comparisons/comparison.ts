@@ -29,10 +29,11 @@ export const factsOf = ({
 });
 
 export function comparedAnswer(facts: AnswerFacts, { text, calls }: LoggedAnswer): ComparedAnswer {
+	const kept = cut(text);
 	return {
 		...facts,
-		text: cut(text),
-		text_complete: text.length <= MAX_TEXT && calls.length <= MAX_CALLS,
+		text: kept,
+		text_complete: kept === text && calls.length <= MAX_CALLS,
 		...(calls.length > 0 && {
 			tool_calls: calls
 				.slice(0, MAX_CALLS)
@@ -65,6 +66,17 @@ export function comparisonOf(
 	};
 }
 
+/** Of the JSON of a text, for each of its most characters: control characters have six. */
+const MAX_JSON_PER_CHARACTER = 2;
+
+/** The first `max` characters, or fewer if their JSON is too long. */
+export function cut(text: string, max = MAX_TEXT): string {
+	let kept = beginning(text, max);
+	while (JSON.stringify(kept).length - 2 > max * MAX_JSON_PER_CHARACTER)
+		kept = beginning(kept, Math.floor(kept.length / 2));
+	return kept;
+}
+
 /** A surrogate pair stays whole. */
-export const cut = (text: string, max = MAX_TEXT): string =>
-	text.length <= max ? text : text.slice(0, max).replace(/[\ud800-\udbff]$/, "");
+const beginning = (text: string, length: number): string =>
+	text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, "");

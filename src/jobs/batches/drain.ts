@@ -19,6 +19,8 @@ const STORE_MS = 1_000;
 const TICK_MS = 250;
 /** Of the results of one call. */
 const MAX_CHARACTERS = 4_000_000;
+/** Lines of a replay that run at the same time: each has the contents of a log in memory, also while it waits for its place. */
+const REPLAY_LINES = 16;
 /** A line is tried again after a failure of the storage. */
 const STORAGE_RETRY_MS = 1_000;
 
@@ -109,7 +111,9 @@ export class Drain {
 
 	get #free(): number {
 		const { jobPace, jobSettings } = this.#calls.services;
-		return jobPace.free(this.#model, jobSettings) - this.#starting;
+		const free = jobPace.free(this.#model, jobSettings) - this.#starting;
+		if (this.#context.record.api !== "replay") return free;
+		return Math.min(free, REPLAY_LINES - this.#running);
 	}
 
 	/** Whether lines are claimed by a call of their own. */

@@ -3,6 +3,7 @@
  * apply. The new request has no log of its own. A judge is a second request of the line, and its bill one of the line's.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
+import { BufferHold } from "../../core/process-counts.ts";
 import { answerIn } from "../../gateways/comparisons/answers.ts";
 import {
 	type AnswerFacts,
@@ -38,13 +39,22 @@ interface ReplayContext extends UnloggedContext {
 	services: AppServices;
 }
 
-/** The answer is a comparison. */
+/** The answer is a comparison. The contents of the log count as buffered: without room the line runs again later. */
 export async function runReplayLine(call: LineCall, context: ReplayContext): Promise<Ran> {
+	const hold = new BufferHold(call.caller.account);
+	try {
+		return await compared(call, hold, context);
+	} finally {
+		hold.release();
+	}
+}
+
+async function compared(call: LineCall, hold: BufferHold, context: ReplayContext): Promise<Ran> {
 	const { log, model, judge } = call.fields as unknown as ReplayedLine;
 	let before: StoredAnswer;
 	let known: Comparison;
 	try {
-		before = await storedAnswer(log, call, context.services);
+		before = await storedAnswer(log, { call, hold, services: context.services });
 		known = { log, before: comparedAnswer(before.facts, answerIn(before.text)) };
 	} catch (thrown) {
 		return failed({ log }, toAiError(thrown));
@@ -79,15 +89,20 @@ interface StoredAnswer {
 }
 
 /** The token may have lost the permission to read contents since the replay was created. */
-async function storedAnswer(log: string, call: LineCall, services: AppServices): Promise<StoredAnswer> {
+async function storedAnswer(
+	log: string,
+	{ call, hold, services }: { call: LineCall; hold: BufferHold; services: AppServices },
+): Promise<StoredAnswer> {
 	const { caller, headers } = call;
 	if (caller.credential.kind === "token")
 		await services.ledgers.of(caller.account).verify(caller.credential, "write");
 	const name = { caller, gateway: headers.get(GATEWAY_ID) ?? "", log };
-	const { row } = await readLog(name, services);
+	const { row, request, response } = await readLog(name, services);
+	hold.grow((row.request_size ?? 0) + (row.response_size ?? 0));
+	// The log has contents that are short. Its objects have the others.
 	const [sent, answer] = await Promise.all([
-		readPayload(name, "request", services),
-		readPayload(name, "response", services),
+		request?.complete ? request : readPayload(name, "request", services),
+		response?.complete ? response : readPayload(name, "response", services),
 	]);
 	return { facts: factsOf(row), request: sentAgain(row.path, sent.text), text: answer.text };
 }
