@@ -90,9 +90,10 @@ async function namespaceTarget(account: string, id: string, call: TargetCall): P
 	/** Throws 60013 for an instance that is not allowed, and if none is left. */
 	async function chosen({ ai_search_options: options, ...sent }: Fields): Promise<Fields> {
 		const { instance_ids: named = endpoint.instances_allowed } = isRecord(options) ? options : {};
-		const ids: unknown[] = Array.isArray(named) ? named : [];
+		// Each is looked up once: a caller without a credential may send thousands.
+		const ids = new Set<unknown>(Array.isArray(named) ? named : []);
 		const records = await Promise.all(
-			ids.map((instance) =>
+			[...ids].map((instance) =>
 				endpoint.instances_allowed.some((allowed) => allowed === instance)
 					? searchInstances.find(account, name, String(instance))
 					: undefined,

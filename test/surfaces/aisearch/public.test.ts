@@ -1,5 +1,5 @@
 /** Public endpoints of AI Search: developers.cloudflare.com/ai-search/configuration/public-endpoint. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { DirectoryCache } from "../../../src/accounts/client/directory-cache.ts";
 import { searchApi } from "./api.ts";
 
@@ -260,6 +260,16 @@ describe("the public endpoint of a namespace", () => {
 		expect(await api.failure("/chat/completions", { ...MESSAGES, ...named("staff") })).toEqual([
 			...[404, 60_013, "ai_search_not_found"],
 		]);
+	});
+
+	it("looks up each instance once, however often a request names it", async () => {
+		const api = await namespaceApi(ON);
+		const find = vi.spyOn(api.services.searchInstances, "find");
+		const instance_ids = new Array(5_000).fill("docs");
+		expect(
+			await keysOf(await api.send("/search", { ...QUERY, ai_search_options: { instance_ids } })),
+		).toEqual(["docs.md"]);
+		expect(find.mock.calls.length).toBeLessThanOrEqual(2);
 	});
 
 	it("chats, and serves MCP", async () => {
