@@ -118,7 +118,7 @@ describe("a store that refuses", () => {
 			...{ status, storeCode: code },
 		});
 		expect(`${error.description} ${String(error.cause)}`).not.toContain("AKIAEXAMPLE");
-		expect(calls).toEqual(["PUT"]);
+		expect(putsOf(calls)).toEqual(["PUT"]);
 		await collect();
 		expect(await blobs.list()).toEqual({ blobs: [] });
 		expect(await blobs.usage()).toEqual([]);
@@ -155,7 +155,7 @@ describe("a store that is silent", () => {
 		for (let tries = 0; tries < 3; tries++)
 			await vi.waitFor(() => advanceWhenCalled(calls, tries + 1), PATIENCE);
 		expect((await put).key).toBe("storageUnavailable");
-		expect(calls).toEqual(["PUT", "PUT", "PUT"]);
+		expect(putsOf(calls)).toEqual(["PUT", "PUT", "PUT"]);
 	});
 
 	it("in the middle of an object ends the read with a failure", async () => {
@@ -228,6 +228,9 @@ describe("a store whose answer has no end", () => {
 		expect(counted.pieces).toBeLessThanOrEqual(2);
 	});
 });
+
+/** The store may already have been asked to delete what a put that failed has left. */
+const putsOf = (calls: readonly string[]): string[] => calls.filter((call) => call === "PUT");
 
 async function advanceWhenCalled(calls: readonly string[], number: number): Promise<void> {
 	expect(calls.length).toBeGreaterThanOrEqual(number);
