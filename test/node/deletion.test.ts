@@ -277,6 +277,18 @@ async function contentsOf(send: Send): Promise<unknown> {
 	return answers;
 }
 
+/** Until the batch has its answer and the item its chunks: their requests are in the usage. */
+async function durableWorkEnds(send: Send): Promise<void> {
+	const json = async (path: string) => (await send("GET", path)).json() as Promise<Record<string, unknown>>;
+	const states = async () => [
+		...((await json("/ai/v1/batches")).data as { status: string }[]),
+		...((await json("/ai-search/instances/manual/items")).result as { status: string }[]),
+	];
+	await expect
+		.poll(async () => (await states()).map(({ status }) => status), { timeout: 60_000 })
+		.toEqual(["completed", "completed"]);
+}
+
 /** Requests one after another, until the end. They fail while the gateway is killed, and those of a deleted account. */
 function traffic(each: () => Promise<unknown>): { end(): Promise<void> } {
 	let isEnded = false;
@@ -351,6 +363,7 @@ it(`leaves nothing of the account in any class of objects ${ONE_PROCESS} that is
 	const { byToken, doomed, gateway, neighbour } = of;
 	await fill(doomed.send, doomed.text);
 	await fill(neighbour.send, neighbour.text);
+	await durableWorkEnds(neighbour.send);
 	const before = await contentsOf(neighbour.send);
 	const bytes = bytesOf(join(folder, "state"));
 	expect(await deletionOf(of)).toEqual({ state: "present", deleted: {}, waiting: [] });
@@ -392,6 +405,7 @@ it("leaves nothing of the account in two workers, and every request of its neigh
 	const { doomed, gateway, neighbour, neighbourByToken } = of;
 	await fill(doomed.send, doomed.text);
 	await fill(neighbour.send, neighbour.text);
+	await durableWorkEnds(neighbour.send);
 	const requests = doomedTraffic(of);
 	await wait(300);
 	await doomed.send("DELETE", "/ai/data");
