@@ -7,7 +7,7 @@
  */
 import { type Flushes, type FlushServices, type FlushWork, LOST_AFTER_MS, retryAfter } from "./flush-loop.ts";
 
-interface Entry {
+interface ScheduledFlush {
 	work: FlushWork;
 	/** When the next step begins; while one is under way, when that is considered lost. */
 	dueAt: number;
@@ -18,7 +18,7 @@ interface Entry {
 export class FlushSchedule {
 	readonly #services: FlushServices;
 	readonly #gridMs: number;
-	readonly #entries = new Set<Entry>();
+	readonly #flushes = new Set<ScheduledFlush>();
 	#loop: { startedAt: number } | undefined;
 
 	/** Steps begin at multiples of `gridMs`. */
@@ -29,18 +29,18 @@ export class FlushSchedule {
 
 	flushesOf(work: FlushWork): Flushes {
 		const schedule = this;
-		let entry: Entry | undefined;
+		let flush: ScheduledFlush | undefined;
 		const stop = (): void => {
-			if (entry) this.#entries.delete(entry);
+			if (flush) this.#flushes.delete(flush);
 		};
 		return {
 			get isRunning() {
-				return entry !== undefined && schedule.#entries.has(entry) && schedule.#isRunning;
+				return flush !== undefined && schedule.#flushes.has(flush) && schedule.#isRunning;
 			},
 			start: (wait) => {
 				stop();
-				entry = { work, dueAt: this.#services.now() + wait, tries: 0 };
-				this.#entries.add(entry);
+				flush = { work, dueAt: this.#services.now() + wait, tries: 0 };
+				this.#flushes.add(flush);
 				this.#ensureLoop();
 			},
 			stop,
@@ -65,13 +65,13 @@ export class FlushSchedule {
 	}
 
 	async #run(loop: object): Promise<void> {
-		while (this.#entries.size > 0) {
+		while (this.#flushes.size > 0) {
 			const now = this.#services.now();
 			await this.#services.wait((Math.floor(now / this.#gridMs) + 1) * this.#gridMs - now);
 			if (this.#loop !== loop) return;
 			const steps: Promise<void>[] = [];
 			const until = this.#services.now();
-			for (const entry of this.#entries) if (entry.dueAt <= until) steps.push(this.#step(entry));
+			for (const flush of this.#flushes) if (flush.dueAt <= until) steps.push(this.#step(flush));
 			// The steps of the next time do not wait for those of this one: a call may hang.
 			this.#services.waitUntil(Promise.all(steps));
 		}
@@ -79,18 +79,18 @@ export class FlushSchedule {
 	}
 
 	/** Never rejects. */
-	async #step(entry: Entry): Promise<void> {
+	async #step(flush: ScheduledFlush): Promise<void> {
 		const { now } = this.#services;
-		entry.dueAt = now() + LOST_AFTER_MS;
+		flush.dueAt = now() + LOST_AFTER_MS;
 		let wait: number | undefined;
 		try {
-			wait = await entry.work.step();
-			entry.tries = 0;
+			wait = await flush.work.step();
+			flush.tries = 0;
 		} catch (cause) {
-			wait = retryAfter(++entry.tries);
-			if (wait === undefined) entry.work.onGiveUp(cause);
+			wait = retryAfter(++flush.tries);
+			if (wait === undefined) flush.work.onGiveUp(cause);
 		}
-		if (wait !== undefined) entry.dueAt = now() + wait;
-		else if (this.#entries.delete(entry)) entry.work.onEnd();
+		if (wait !== undefined) flush.dueAt = now() + wait;
+		else if (this.#flushes.delete(flush)) flush.work.onEnd();
 	}
 }

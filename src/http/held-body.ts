@@ -4,10 +4,11 @@
  */
 import { AiError } from "../core/errors.ts";
 import { BufferHold } from "../core/process-counts.ts";
+import { ROW_BYTES } from "../storage/blobs/piece-table.ts";
 import { PulledStream, type Source } from "../streams/pulled-stream.ts";
 
 /** A read of the storage is in memory twice: as the answer of a call, and on its way to the caller. */
-const HELD_BYTES = 2 * 64 * 1024;
+const HELD_BYTES = 2 * ROW_BYTES;
 const STALLED_MS = 60_000;
 
 interface BodyReader {
@@ -42,9 +43,19 @@ class Reading {
 
 	constructor({ account, signal }: BodyReader) {
 		this.#hold = new BufferHold(account);
-		endStalled(() => this.#hold.tryGrow(HELD_BYTES)) || this.#hold.grow(HELD_BYTES);
+		this.#takeRoom();
 		readings.add(this);
 		signal?.addEventListener("abort", () => this.end(), { once: true });
+	}
+
+	/** That of stalled readings, if there is no other. Throws 3040. */
+	#takeRoom(): void {
+		for (const oldest of readings) {
+			if (!oldest.isStalled) break;
+			if (this.#hold.tryGrow(HELD_BYTES)) return;
+			oldest.lose();
+		}
+		this.#hold.grow(HELD_BYTES);
 	}
 
 	get isStalled(): boolean {
@@ -90,15 +101,5 @@ class Reading {
 				return source.cancel(reason);
 			},
 		});
-	}
-}
-
-/** Ends stalled readings until there is room. Returns whether there is. */
-function endStalled(hasRoom: () => boolean): boolean {
-	for (;;) {
-		if (hasRoom()) return true;
-		const [reading] = readings;
-		if (!reading?.isStalled) return false;
-		reading.lose();
 	}
 }

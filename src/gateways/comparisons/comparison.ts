@@ -2,6 +2,7 @@
  * An answer beside the answer of a log. The fields have the names of AI Gateway's API. All texts are cut, also those that a model repeats without
  * end, because a comparison is one row, with at most 2 MB of JSON.
  */
+import { payloadOf } from "../logs/payload.ts";
 import { answerIn, type LoggedAnswer, structureOf } from "./answers.ts";
 import { differencesOf } from "./differences.ts";
 import type { ComparedAnswer, Comparison } from "./records.ts";
@@ -71,12 +72,8 @@ const MAX_JSON_PER_CHARACTER = 2;
 
 /** The first `max` characters, or fewer if their JSON is too long. */
 export function cut(text: string, max = MAX_TEXT): string {
-	let kept = beginning(text, max);
+	let kept = payloadOf(text, max).text;
 	while (JSON.stringify(kept).length - 2 > max * MAX_JSON_PER_CHARACTER)
-		kept = beginning(kept, Math.floor(kept.length / 2));
+		kept = payloadOf(kept, Math.floor(kept.length / 2)).text;
 	return kept;
 }
-
-/** A surrogate pair stays whole. */
-const beginning = (text: string, length: number): string =>
-	text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, "");

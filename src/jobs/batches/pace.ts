@@ -11,7 +11,7 @@ import { BoundedMap } from "../../core/bounded-map.ts";
 import { RuntimeDelay } from "../../core/runtime-delay.ts";
 import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
 import { type JobSettings, jobsOf } from "./settings.ts";
-import { Turns } from "./turns.ts";
+import { SpacedTimes } from "./spaced-times.ts";
 
 const FIRST_LINES = 4;
 /** After a refusal, or late first tokens. */
@@ -23,7 +23,7 @@ const LATE_MS = 50;
 const AVERAGE_OF = 20;
 /** Between two lines that take a place, beside live requests. */
 const GAP_MS = 20;
-const MAX_TURN_MS = 10_000;
+const MAX_PLACE_WAIT_MS = 10_000;
 /** After a live request others are expected for so many times their average distance. */
 const LIVE_DISTANCES = 10;
 const MIN_LIVE_MS = 100;
@@ -97,9 +97,12 @@ export class Pace {
 	/** Average distance of the ends of live requests. Milliseconds. */
 	#liveDistance = MAX_LIVE_MS;
 	/** Of lines that take a place beside live requests. */
-	readonly #places = new Turns({ gapMs: () => this.#runtimeDelay.pause(GAP_MS), maxMs: MAX_TURN_MS });
+	readonly #places = new SpacedTimes({
+		gapMs: () => this.#runtimeDelay.pause(GAP_MS),
+		maxMs: MAX_PLACE_WAIT_MS,
+	});
 	/** Of batches without a place that try again. */
-	readonly #retries = new Turns({ gapMs: () => RETRY_GAP_MS, maxMs: MAX_RETRY_MS });
+	readonly #retries = new SpacedTimes({ gapMs: () => RETRY_GAP_MS, maxMs: MAX_RETRY_MS });
 
 	/** `now`: epoch milliseconds. `running`: requests of the process, with lines. */
 	constructor(now: () => number, running = (): number => 0, runtimeDelay = new RuntimeDelay(now)) {

@@ -30,10 +30,10 @@ export interface ItemColumns extends Record<string, SqlStorageValue> {
 	modified_at: number;
 }
 
-export type StoredFields = Omit<NewItem, "key">;
+export type ItemFields = Omit<NewItem, "key">;
 
 export function itemOf(row: ItemColumns): SearchItem {
-	const { caller: _, ...fields } = JSON.parse(row.json) as StoredFields;
+	const { caller: _, ...fields } = JSON.parse(row.json) as ItemFields;
 	return {
 		...fields,
 		id: row.id,

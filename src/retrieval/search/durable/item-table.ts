@@ -12,7 +12,7 @@ import type {
 	VectorPlan,
 } from "../records.ts";
 import { ITEM_STATUSES } from "../records.ts";
-import { ITEMS, type ItemColumns, itemOf, type StoredFields } from "./item-row.ts";
+import { ITEMS, type ItemColumns, type ItemFields, itemOf } from "./item-row.ts";
 
 /** Written before the vectors. A row dies when they are deleted. */
 const PLANS = `CREATE TABLE IF NOT EXISTS plans (
@@ -45,7 +45,7 @@ export class ItemTable {
 	}
 
 	/** With the credential of who has uploaded it. */
-	stored(id: string): StoredFields | undefined {
+	stored(id: string): ItemFields | undefined {
 		const [row] = this.#sql.exec<{ json: string }>("SELECT json FROM items WHERE id = ?", id).toArray();
 		return row && JSON.parse(row.json);
 	}

@@ -1,5 +1,5 @@
 /** Times one after another, with a gap. */
-export class Turns {
+export class SpacedTimes {
 	readonly #gapMs: () => number;
 	readonly #maxMs: number;
 	#lastAt = Number.NEGATIVE_INFINITY;
@@ -10,7 +10,7 @@ export class Turns {
 		this.#maxMs = maxMs;
 	}
 
-	/** Reserves the next turn, at the earliest after `earliestMs`. Returns the milliseconds until then. */
+	/** Reserves the next time, at the earliest after `earliestMs`. Returns the milliseconds until then. */
 	next(now: number, earliestMs = 0): number {
 		const free = this.#lastAt + this.#gapMs() - now;
 		const delay = free > this.#maxMs ? earliestMs : Math.max(earliestMs, free);
