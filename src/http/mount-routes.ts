@@ -7,6 +7,7 @@ import type { Context, Env, Hono } from "hono";
 import type { Ledgers } from "../accounts/admission.ts";
 import { AiError, toAiError } from "../core/errors.ts";
 import type { Caller } from "../pipeline/request.ts";
+import { PulledStream } from "../streams/pulled-stream.ts";
 import { releaseBody } from "./body-hold.ts";
 import type { FailureFormat } from "./failure-formats.ts";
 import {
@@ -84,6 +85,7 @@ async function answer<Services extends HttpServices>(
 		response = route.failure(error, id, c.req);
 	}
 	releaseBody(c.req.raw);
+	PulledStream.reportFailure(response.body, (failure) => services.log(toAiError(failure), id));
 	// Only replies to a verified caller can contain the text of a token.
 	if (route.noStore && caller) response.headers.set("cache-control", "no-store");
 	return response;

@@ -45,6 +45,24 @@ describe("PulledStream", () => {
 		await expect(reader.read()).rejects.toThrow("cut");
 	});
 
+	it("reports a failure as an answer, and errors as for a lost connection, which the runtime does not print", async () => {
+		const cut = new Error("cut");
+		const stream = new PulledStream(source(["a"], cut).pulled);
+		const reported: unknown[] = [];
+		PulledStream.reportFailure(stream, (failure) => reported.push(failure));
+		const reader = stream.getReader();
+		await reader.read();
+		await expect(reader.read()).rejects.toMatchObject({ message: "cut", cause: cut, retryable: true });
+		expect(reported).toEqual([cut]);
+	});
+
+	it("does not report a connection that the runtime has lost", async () => {
+		const lost = Object.assign(new Error("Network connection lost."), { retryable: true });
+		const stream = new PulledStream(source([], lost).pulled);
+		PulledStream.reportFailure(stream, () => expect.unreachable());
+		await expect(stream.getReader().read()).rejects.toBe(lost);
+	});
+
 	it("returns its original source, and stays locked for other readers", () => {
 		const { pulled } = source(["a"]);
 		const stream = new PulledStream(pulled);
@@ -71,6 +89,12 @@ describe("PulledStream.sourceOf for other streams", () => {
 		});
 		await PulledStream.sourceOf(stream).cancel("enough");
 		expect(reason).toBe("enough");
+	});
+
+	it("makes a stream that reports, and leaves one that does", async () => {
+		const pulled = PulledStream.of(new Blob(["a"]).stream());
+		expect(PulledStream.of(pulled)).toBe(pulled);
+		expect(await new Response(pulled).text()).toBe("a");
 	});
 
 	it("errors if the stream errors", async () => {

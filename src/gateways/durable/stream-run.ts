@@ -4,6 +4,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { concat } from "../../media/bytes.ts";
+import { brokenOff } from "../../streams/broken-off.ts";
 import { EventSplitter } from "../../streams/event-splitter.ts";
 
 /** The events are kept this long after the last one. */
@@ -145,7 +146,7 @@ export class StreamRun extends DurableObject {
 					if (rows.length > 0) continue;
 					const state = this.#run()?.state;
 					if (state === "ended") controller.close();
-					else if (state !== "live") controller.error(new Error("The stream was interrupted"));
+					else if (state !== "live") controller.error(brokenOff(new Error("The stream was interrupted")));
 					if (state !== "live") return;
 					await new Promise<void>((resolve) => this.#waiting.add(resolve));
 				}

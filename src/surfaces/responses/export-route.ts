@@ -3,6 +3,7 @@
  * contents of logs, they need the permission to write.
  */
 
+import { PulledStream } from "../../streams/pulled-stream.ts";
 import { AI } from "../bases.ts";
 import { type AppRoute, defineRoutes } from "../route.ts";
 
@@ -17,7 +18,9 @@ export const responseExportRoutes: readonly AppRoute[] = defineRoutes({ bases: [
 		output: { type: JSON_LINES },
 		async handler(_, { caller, services }) {
 			const lines = await services.storedResponses.call(caller.account, (store) => store.export());
-			return new Response(lines, { headers: { "content-type": JSON_LINES, "cache-control": "no-store" } });
+			return new Response(PulledStream.of(lines), {
+				headers: { "content-type": JSON_LINES, "cache-control": "no-store" },
+			});
 		},
 	},
 ]);

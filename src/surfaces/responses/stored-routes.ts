@@ -19,6 +19,7 @@ import { foundOrThrow } from "../../responses/failures.ts";
 import type { StoredResponse } from "../../responses/records.ts";
 import { includesSeals, shown } from "../../responses/response-object.ts";
 import type { ResponsesServices } from "../../responses/services.ts";
+import { PulledStream } from "../../streams/pulled-stream.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { answer } from "../answer.ts";
 import type { AppCall, AppRouteDeclaration } from "../route.ts";
@@ -110,7 +111,7 @@ async function streamEvents(
 }
 
 export const eventsReply = (events: ReadableStream<Uint8Array>, { id }: Pick<AppCall, "id">): Response =>
-	new Response(events, {
+	new Response(PulledStream.of(events), {
 		headers: {
 			"content-type": SSE_CONTENT_TYPE,
 			"cache-control": "no-cache",
