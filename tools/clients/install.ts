@@ -15,7 +15,7 @@ const ATTEMPTS = 3;
 
 /** A module in each folder that imports packages as a file of that folder does. */
 export const LOADER = "load.mjs";
-const LOADER_TEXT = "export const load = (name) => import(name);\n";
+export const LOADER_TEXT = "export const load = (name) => import(name);\n";
 const COMPLETE = "complete.json";
 
 export const DEFAULT_CACHE = join(
