@@ -173,6 +173,45 @@ it("a website is read, with its errors; the cache and the public endpoint are sh
 	await tab.close();
 });
 
+it("a job that waits for its website is cancelled; uploads are all indexed again", async () => {
+	const stalled = createServer((request, response) => {
+		// Only the sitemap is answered, so that the job waits for the page.
+		if (request.url !== "/sitemap.xml") return;
+		const location = `http://${request.headers.host}/passwords`;
+		response
+			.writeHead(200, { "content-type": "application/xml" })
+			.end(
+				`<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>${location}</loc></url></urlset>`,
+			);
+	}).listen(0, "127.0.0.1");
+	await once(stalled, "listening");
+	const { port } = stalled.address() as AddressInfo;
+	const tab = await openSession("serve", "/console/search", { expected: /401/ });
+	const { page } = tab;
+	await create(page, { name: "stalled", source: `http://127.0.0.1:${port}` });
+	await page.waitForURL(/\?instance=stalled$/);
+	const source = page.getByRole("region", { name: "Source" });
+	await source.getByRole("button", { name: "Cancel the job" }).click();
+	await source.getByRole("button", { name: "Read now" }).waitFor();
+	expect(await source.textContent()).toContain("Last jobcancelled_by_user");
+	const [job] = await api<{ end_reason: string }[]>("GET", `${INSTANCES}/stalled/jobs`);
+	expect(job?.end_reason).toBe("cancelled_by_user");
+	stalled.closeAllConnections();
+	stalled.close();
+	await create(page, { name: "uploads", source: "" });
+	await page.waitForURL(/\?instance=uploads$/);
+	await api("DELETE", `${INSTANCES}/stalled`);
+	const jobs = page.getByRole("region", { name: "Jobs" });
+	await jobs.getByText("Last job").waitFor();
+	expect(await jobs.textContent()).toContain("Last jobnone");
+	await jobs.getByRole("button", { name: "Index all again" }).click();
+	await jobs.getByText("Started").waitFor();
+	expect(await api<unknown[]>("GET", `${INSTANCES}/uploads/jobs`)).toHaveLength(1);
+	expect(await faultsOf(page)).toEqual([]);
+	await api("DELETE", `${INSTANCES}/uploads`);
+	await tab.close();
+});
+
 it("a bucket of R2 is read, and its page is found", async () => {
 	const tab = await openSession("dev", "/console/search");
 	const { page } = tab;

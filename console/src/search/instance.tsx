@@ -30,7 +30,7 @@ export function InstancePart({ instance }: { instance: SearchInstance }) {
 			<Section title={instance.id}>
 				<Loading of={stats}>{(value) => <Sizes stats={value} instance={instance} />}</Loading>
 			</Section>
-			{instance.type !== null && <Source instance={instance} path={path} onChanged={onChanged} />}
+			<Source instance={instance} path={path} onChanged={onChanged} />
 			<QuestionBox instance={instance} path={path} />
 			<Section title="Items">
 				<Uploads path={path} onUploaded={onChanged} />

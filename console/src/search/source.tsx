@@ -23,26 +23,28 @@ interface Props {
 	onChanged(): void;
 }
 
-/** The source of an instance: its last job with its errors, and a button that reads it now. */
+/** The source of an instance, or its uploads: the last job with its errors, a button that starts one, and one that cancels it. */
 export function Source({ instance, path, onChanged }: Props) {
 	const { api } = useSession();
+	const hasSource = instance.type !== null;
 	const [error, setError] = useState<Error>();
-	const job = useLoad(
-		async (signal) => (await api.get<SearchJob[]>(`${path}/jobs`, { per_page: 1 }, signal)).result[0],
+	const jobs = useLoad(
+		async (signal) => (await api.get<SearchJob[]>(`${path}/jobs`, { per_page: 1 }, signal)).result,
 		[api, path],
 	);
-	const isRunning = job.value !== undefined && job.value.ended_at === undefined;
-	useFollowing(isRunning, job);
+	const last = jobs.value?.[0];
+	const running = last?.ended_at === undefined ? last : undefined;
+	useFollowing(running !== undefined, jobs);
 	// A job adds items while it runs, and its last state follows them.
 	useEffect(() => {
-		if (job.value) onChanged();
-	}, [job.value, onChanged]);
+		if (last) onChanged();
+	}, [last, onChanged]);
 
-	async function start(): Promise<void> {
+	async function send(method: "POST" | "PATCH", jobPath: string, body: object): Promise<void> {
 		setError(undefined);
 		try {
-			await api.send("POST", `${path}/jobs`, {});
-			job.reload();
+			await api.send(method, `${path}/${jobPath}`, body);
+			jobs.reload();
 			onChanged();
 		} catch (failure) {
 			setError(errorOf(failure));
@@ -51,21 +53,27 @@ export function Source({ instance, path, onChanged }: Props) {
 
 	return (
 		<Section
-			title="Source"
+			title={hasSource ? "Source" : "Jobs"}
 			actions={
-				<Button size="sm" disabled={isRunning} onClick={() => void start()}>
-					Read now
-				</Button>
+				running ? (
+					<Button size="sm" onClick={() => void send("PATCH", `jobs/${running.id}`, { action: "cancel" })}>
+						Cancel the job
+					</Button>
+				) : (
+					<Button size="sm" onClick={() => void send("POST", "jobs", {})}>
+						{hasSource ? "Read now" : "Index all again"}
+					</Button>
+				)
 			}
 		>
 			{error && <Failure error={error} />}
-			<Loading of={job}>
-				{(last) => (
+			<Loading of={jobs}>
+				{() => (
 					<>
 						<Facts
 							rows={[
-								[TYPES[instance.type ?? ""] ?? "Source", instance.source ?? ""],
-								["Read every", `${instance.sync_interval / 60} minutes`],
+								[TYPES[instance.type ?? ""] ?? "Source", instance.source ?? undefined],
+								["Read every", hasSource ? `${instance.sync_interval / 60} minutes` : undefined],
 								["Last job", last ? stateOf(last) : "none"],
 								["Started", last && instant(last.started_at)],
 							]}
