@@ -4,72 +4,10 @@
  * Codes, statuses and names are the product's (developers.cloudflare.com/workers-ai/platform/errors, and observed replies if
  * that page has none).
  */
+import { afterCall, edge, type Failure, gateway, inference } from "./failure.ts";
+import { SEARCH_FAILURES } from "./search-failures.ts";
 
-export interface Failure {
-	/** The product's internal code. */
-	code: number;
-	status:
-		| 400
-		| 401
-		| 402
-		| 403
-		| 404
-		| 405
-		| 408
-		| 409
-		| 410
-		| 413
-		| 422
-		| 424
-		| 426
-		| 429
-		| 500
-		| 502
-		| 503
-		| 504
-		| 508;
-	/** First segment of the REST message: `AiError: {name}: {description}`. */
-	name: string;
-	/** The default description. */
-	description: string;
-	/** Whether another target may succeed with the same input. */
-	retryable: boolean;
-	/**
-	 * `edge`: before inference (authentication, routing), with another envelope and without a request id. `gateway`: failures of
-	 * AI Gateway, with a format of their own (surfaces/gateway).
-	 */
-	plane: "inference" | "edge" | "gateway";
-	/** An engine or a provider may have received the request and worked on it, or the caller left. Otherwise the gateway refused it by itself. */
-	isAfterCall?: true;
-}
-
-const inference = (
-	code: number,
-	status: Failure["status"],
-	name: string,
-	description: string,
-	retryable = false,
-): Failure => ({ code, status, name, description, retryable, plane: "inference" });
-
-const edge = (code: number, status: Failure["status"], description: string): Failure => ({
-	code,
-	status,
-	name: "",
-	description,
-	retryable: false,
-	plane: "edge",
-});
-
-const gateway = (code: number, status: Failure["status"], description: string): Failure => ({
-	code,
-	status,
-	name: "AiGatewayError",
-	description,
-	retryable: false,
-	plane: "gateway",
-});
-
-const afterCall = (failure: Failure): Failure => ({ ...failure, isAfterCall: true });
+export type { Failure };
 
 export const FAILURES = {
 	incompleteRequest: inference(3003, 400, "Incomplete request", "Request is missing headers or body"),
@@ -203,50 +141,7 @@ export const FAILURES = {
 	tooManyMetadataIndexes: edge(40028, 400, "too many metadata indexes"),
 	/** The objects or the store of an index cannot be called. */
 	vectorsUnavailable: edge(7009, 502, "Vector indexes are unavailable"),
-	/** AI Search (`src/retrieval/search`): developers.cloudflare.com/ai-search/troubleshooting/api-error-codes. */
-	searchNotFound: edge(7002, 404, "ai_search_not_found"),
-	searchModelInvalid: edge(7010, 400, "invalid_model"),
-	tooManySearchInstances: edge(7013, 403, "max_instances_reached"),
-	searchFilterOperators: edge(7015, 400, "filter_or_operator_only_supports_eq_filters"),
-	searchFilterKeys: edge(7016, 400, "filter_or_operator_does_not_support_different_keys"),
-	searchUnreachable: edge(7017, 503, "unable_to_connect_to_ai_search"),
-	searchSyncCooldown: edge(7020, 429, "sync_in_cooldown"),
-	searchJobNotFound: edge(7021, 404, "job_not_found"),
-	searchExists: edge(7022, 400, "ai_search_with_this_name_already_exist"),
-	searchPaused: edge(7032, 400, "ai_search_is_paused"),
-	searchChunkSize: edge(7036, 400, "invalid_chunk_size"),
-	chatQueryMissing: edge(7038, 400, "missing_user_query"),
-	searchQueryMissing: edge(7039, 400, "missing_user_query"),
-	searchItemNotFound: edge(7041, 404, "item_not_found"),
-	searchJobEnded: edge(7046, 400, "job_cannot_be_cancelled"),
-	searchFileTooLarge: edge(7054, 413, "file_exceeds_maximum_size"),
-	searchFileMissing: edge(7055, 400, "file_field_is_required"),
-	searchMetadataInvalid: edge(7056, 400, "invalid_metadata_format"),
-	searchDatetimeInvalid: edge(7057, 400, "invalid_datetime_filter_value"),
-	searchFilterInvalid: edge(7058, 400, "invalid_metadata_filter"),
-	searchDownloadExternal: edge(7059, 400, "content_download_not_available_for_external_source_items"),
-	searchFileUnsupported: edge(7060, 400, "unsupported_file_type"),
-	tooManySearchNamespaces: edge(7062, 403, "max_namespaces_reached"),
-	searchNamespaceNotFound: edge(7063, 404, "namespace_not_found"),
-	searchNamespaceExists: edge(7064, 409, "namespace_already_exists"),
-	searchDefaultNamespace: edge(7065, 400, "cannot_modify_default_namespace"),
-	searchNamespaceNotEmpty: edge(7066, 400, "namespace_not_empty"),
-	searchTypeInvalid: edge(7070, 400, "invalid_retrieval_type"),
-	searchFilenameTooLong: edge(7072, 400, "filename_exceeds_maximum_length"),
-	searchedTooMany: edge(7074, 400, "too_many_multi_search_instances"),
-	searchUnknownAllowed: edge(7097, 400, "instances_allowed_contains_unknown_instances"),
-	/** Public endpoints of AI Search. The product does not publish which status belongs to which code. */
-	searchEndpointUnknown: edge(60_003, 404, "config not found"),
-	searchEndpointOff: edge(60_004, 404, "ai search not enabled"),
-	searchEndpointLimited: edge(60_005, 429, "rate limited"),
-	searchEndpointMcpOff: edge(60_007, 401, "mcp endpoint disabled"),
-	searchEndpointSearchOff: edge(60_008, 401, "search endpoint disabled"),
-	searchEndpointChatOff: edge(60_009, 401, "chat completions endpoint disabled"),
-	searchEndpointEmpty: edge(60_013, 404, "ai_search_not_found"),
-	searchEndpointBody: edge(60_015, 400, "request body must be a JSON object"),
-	searchEndpointMethod: edge(60_016, 405, "method not allowed; this MCP endpoint only accepts POST"),
-	/** The objects of an instance cannot be called. */
-	searchUnavailable: edge(7009, 502, "AI Search is unavailable"),
+	...SEARCH_FAILURES,
 	methodNotAllowed: edge(7001, 405, "Method not supported for requested URI."),
 	/** Neither the product nor this gateway supports websockets on the route. */
 	noWebsocket: edge(7001, 426, "Websockets are not supported for requested URI: send a POST request."),

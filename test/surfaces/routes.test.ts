@@ -314,10 +314,11 @@ const ROWS: readonly Row[] = [
 	["operator", "PATCH /client/v4/pools/:backend/replicas/:replica"],
 	["operator", "DELETE /client/v4/pools/:backend/replicas/:replica"],
 	["operator", "GET /client/v4/usage"],
-	...["/search", "/chat/completions", "/mcp"].flatMap((path): Row[] => [
+	...["/search", "/chat/completions", "/mcp", "/stats"].flatMap((path): Row[] => [
 		["none", `POST /search/:account/:endpoint${path}`, "v4"],
 		["none", `OPTIONS /search/:account/:endpoint${path}`, "v4"],
 	]),
+	["none", "GET /search/:account/:endpoint/assets/*"],
 	["none", "GET /search/:account/:endpoint/mcp"],
 	["none", "DELETE /search/:account/:endpoint/mcp"],
 	["token", "GET /client/v4/user/tokens/verify"],

@@ -6,11 +6,14 @@
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
+import { searchFailure } from "./failures.ts";
 import { Identifier } from "./identifier.ts";
 import { MAX_SEARCHED_INSTANCES } from "./limits.ts";
 
 const MAX_HOSTS = 100;
 const MAX_DESCRIPTION_CHARACTERS = 1_024;
+const MAX_DOMAINS = 10;
+const MAX_DOMAIN_CHARACTERS = 253;
 const MAX_REQUESTS = 1_000_000;
 const MIN_PERIOD_MS = 1_000;
 const MAX_PERIOD_MS = 86_400_000;
@@ -19,12 +22,15 @@ const DEFAULT_PERIOD_MS = 60_000;
 
 const Part = lazy(() => z.object({ disabled: z.boolean().default(false) }).prefault({}));
 
-export const PublicEndpoint = lazy(() =>
+/** As it is sent. */
+export const SentEndpoint = lazy(() =>
 	z.object({
 		enabled: z.boolean().default(false),
-		/** Hosts of web pages that may call it: `docs.example.com`, or `*`. Empty: none. */
+		/** Hosts of web pages that may call it: `docs.example.com`, `http://localhost:3000`, or `*`. Empty: none. */
 		authorized_hosts: z
-			.array(z.string().regex(/^(?:\*|[\w.-]+(?::\d{1,5})?)$/, { error: "expected a host, or *" }))
+			.array(
+				z.string().regex(/^(?:\*|(?:https?:\/\/)?[\w.-]+(?::\d{1,5})?)$/, { error: "expected a host, or *" }),
+			)
 			.max(MAX_HOSTS)
 			.default([]),
 		search_endpoint: Part(),
@@ -42,17 +48,47 @@ export const PublicEndpoint = lazy(() =>
 				technique: z.enum(["fixed", "sliding"]).default("fixed"),
 			})
 			.prefault({}),
+		custom_domains: z.array(z.string().max(MAX_DOMAIN_CHARACTERS)).max(MAX_DOMAINS).nullish(),
+		default_domain_enabled: z.boolean().nullish(),
 	}),
 );
-export type PublicEndpoint = z.output<ReturnType<typeof PublicEndpoint>>;
+type SentEndpoint = z.output<ReturnType<typeof SentEndpoint>>;
 
 /** Of a namespace. Only the instances of its list are searched. */
-export const NamespaceEndpoint = lazy(() =>
-	PublicEndpoint().extend({
+export const SentNamespaceEndpoint = lazy(() =>
+	SentEndpoint().extend({
 		instances_allowed: z.array(Identifier()).max(MAX_SEARCHED_INSTANCES).default([]),
 	}),
 );
-export type NamespaceEndpoint = z.output<ReturnType<typeof NamespaceEndpoint>>;
+export type SentNamespaceEndpoint = z.output<ReturnType<typeof SentNamespaceEndpoint>>;
+
+type SentDomains = Pick<SentEndpoint, "custom_domains" | "default_domain_enabled">;
+export type PublicEndpoint = Omit<SentEndpoint, keyof SentDomains>;
+export type NamespaceEndpoint = Omit<SentNamespaceEndpoint, keyof SentDomains>;
+
+/** What {@link storedEndpoint} accepts of the domains. */
+const DOMAINS = { custom_domains: [], default_domain_enabled: true } as const;
+
+/**
+ * Without the domains: the gateway cannot verify who owns a host, so an account could take the requests of another one. Throws 7093, 7090
+ * and 7096.
+ */
+export function storedEndpoint<Sent extends SentEndpoint>({
+	custom_domains: domains,
+	default_domain_enabled: isDefaultEnabled,
+	...endpoint
+}: Sent): Omit<Sent, keyof SentDomains> {
+	if (domains?.length) {
+		if (!endpoint.enabled) throw searchFailure("searchDomainInactive");
+		throw searchFailure("searchDomainUnverified", "lead the host to the path of the endpoint by a proxy");
+	}
+	if (isDefaultEnabled === false) throw searchFailure("searchDomainMissing");
+	return endpoint;
+}
+
+/** As it is shown. */
+export const endpointJson = (endpoint: PublicEndpoint): object => ({ ...endpoint, ...DOMAINS });
+
 export type EndpointRate = PublicEndpoint["rate_limit"];
 
 /** Requests of one endpoint, in the period and in the one before. */
@@ -96,5 +132,6 @@ export const conversationOf = (messages: unknown): unknown =>
 /** Whether a web page of this origin may call the endpoint. */
 export function allowsOrigin(origin: string, { authorized_hosts: hosts }: PublicEndpoint): boolean {
 	const url = URL.parse(origin);
-	return url !== null && (hosts.includes("*") || hosts.includes(url.host) || hosts.includes(url.hostname));
+	const names = url ? ["*", url.origin, url.host, url.hostname] : [];
+	return names.some((name) => hosts.includes(name));
 }

@@ -26,7 +26,7 @@ import {
 	MIN_CHUNK_TOKENS,
 } from "./limits.ts";
 import { BUILT_IN } from "./metadata.ts";
-import { PublicEndpoint } from "./public-endpoint.ts";
+import { SentEndpoint, storedEndpoint } from "./public-endpoint.ts";
 import { BOOST_DIRECTIONS, FIELD_TYPES, type InstanceConfig } from "./records.ts";
 import { DEFAULT_SYNC_SECONDS, SourceFields, sourceAfter } from "./sources/source-config.ts";
 
@@ -98,7 +98,7 @@ export const ConfigChanges = lazy(() =>
 				error: "two fields have the same name",
 			})
 			.optional(),
-		public_endpoint_params: PublicEndpoint().nullish(),
+		public_endpoint_params: SentEndpoint().nullish(),
 		cache: z.boolean().optional(),
 		cache_threshold: z.enum(CACHE_THRESHOLD_NAMES).optional(),
 		cache_ttl: z.int().min(MIN_CACHE_SECONDS).max(MAX_CACHE_SECONDS).optional(),
@@ -136,7 +136,7 @@ const DEFAULTS: InstanceConfig = {
 	sync_interval: DEFAULT_SYNC_SECONDS,
 };
 
-/** `before`: of the instance that is changed. Throws 7036, and 7058 for a boost that its field cannot have. */
+/** `before`: of the instance that is changed. Throws 7036, 7058 for a boost that its field cannot have, and those of `storedEndpoint`. */
 export function configOf(changes: ConfigChanges, before: InstanceConfig = DEFAULTS): InstanceConfig {
 	const {
 		ai_gateway_id: gateway,
@@ -164,7 +164,12 @@ export function configOf(changes: ConfigChanges, before: InstanceConfig = DEFAUL
 			others.index_method === undefined && { index_method: { vector: true, keyword: false } }),
 		...(size !== undefined && { chunk_size: size }),
 		...(gateway !== undefined && { ai_gateway_id: gateway || undefined }),
-		public_endpoint_params: endpoint === undefined ? before.public_endpoint_params : (endpoint ?? undefined),
+		public_endpoint_params:
+			endpoint === undefined
+				? before.public_endpoint_params
+				: endpoint
+					? storedEndpoint(endpoint)
+					: undefined,
 		origin: sourceAfter({ source, source_params, type }, before.origin),
 		embedding_model: model("embedding_model"),
 		ai_search_model: model("ai_search_model"),

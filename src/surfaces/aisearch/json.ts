@@ -1,4 +1,5 @@
 /** The JSON of AI Search's API. */
+import { endpointJson } from "../../retrieval/search/public-endpoint.ts";
 import {
 	type InstanceConfig,
 	type InstanceRecord,
@@ -29,7 +30,7 @@ export const namespaceJson = ({
 	description: description ?? null,
 	created_at: time(createdAt),
 	public_endpoint_id: endpoint?.enabled ? endpointId : null,
-	public_endpoint_params: endpoint ?? null,
+	public_endpoint_params: endpoint ? endpointJson(endpoint) : null,
 });
 
 const sourceJson = ({ origin }: Pick<InstanceConfig, "origin">): object =>
@@ -49,6 +50,9 @@ export const instanceJson = ({
 	...config,
 	ai_gateway_id: config.ai_gateway_id ?? null,
 	public_endpoint_id: config.public_endpoint_params?.enabled ? publicId({ object }) : null,
+	...(config.public_endpoint_params && {
+		public_endpoint_params: endpointJson(config.public_endpoint_params),
+	}),
 	status: config.paused ? "paused" : "ready",
 	enable: true,
 	engine_version: ENGINE_VERSION,

@@ -5,7 +5,7 @@ import { readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { Identifier } from "../../retrieval/search/identifier.ts";
-import { NamespaceEndpoint } from "../../retrieval/search/public-endpoint.ts";
+import { SentNamespaceEndpoint } from "../../retrieval/search/public-endpoint.ts";
 import { answer } from "../answer.ts";
 import type { AppRouteDeclaration } from "../route.ts";
 import { bodyOf, PageQuery, pageEnvelope, queryOf } from "./call.ts";
@@ -17,7 +17,7 @@ const MAX_DESCRIPTION_CHARACTERS = 256;
 
 const Description = lazy(() => z.string().max(MAX_DESCRIPTION_CHARACTERS).nullish());
 const NamespaceChanges = lazy(() =>
-	z.object({ description: Description(), public_endpoint_params: NamespaceEndpoint().nullish() }),
+	z.object({ description: Description(), public_endpoint_params: SentNamespaceEndpoint().nullish() }),
 );
 const NewNamespace = lazy(() => NamespaceChanges().extend({ name: Identifier() }));
 const ListQuery = lazy(() => PageQuery().extend({ search: z.string().default("") }));

@@ -34,6 +34,7 @@ type Fields = Record<string, unknown>;
 
 interface PublicCall {
 	endpoint: PublicEndpoint;
+	isNamespace: boolean;
 	/** Of the MCP server. */
 	name: string;
 	version: string;
@@ -57,7 +58,7 @@ async function publicCall(c: Context, { services }: AppCall): Promise<PublicCall
 		...{ services, signal: c.req.raw.signal, isPublic: true },
 	});
 	return {
-		...target,
+		...{ ...target, isNamespace },
 		async body() {
 			const body = await readJson(c.req.raw, { ...services, limits: bodyLimits(services) });
 			if (!isRecord(body)) throw searchFailure("searchEndpointBody");
@@ -66,7 +67,7 @@ async function publicCall(c: Context, { services }: AppCall): Promise<PublicCall
 	};
 }
 
-type Target = Omit<PublicCall, "body">;
+type Target = Omit<PublicCall, "body" | "isNamespace">;
 type TargetCall = Pick<SearchedCall, "services" | "signal" | "isPublic">;
 
 async function instanceTarget(account: string, id: string, call: TargetCall): Promise<Target> {
@@ -87,15 +88,14 @@ async function namespaceTarget(account: string, id: string, call: TargetCall): P
 	const caller = await callerOf(publisher, call);
 	const { name } = target;
 	const searched = { ...call, caller, namespace: name };
-	/** Throws 60013 for an instance that is not allowed, and if none is left. */
+	/** Throws 60012, and 60013 for an instance that is not allowed, and if none is left. */
 	async function chosen({ ai_search_options: options, ...sent }: Fields): Promise<Fields> {
-		const { instance_ids: named = endpoint.instances_allowed } = isRecord(options) ? options : {};
+		const named = namedInstances(options) ?? endpoint.instances_allowed;
 		// Each is looked up once: a caller without a credential may send thousands.
-		const ids = new Set<unknown>(Array.isArray(named) ? named : []);
 		const records = await Promise.all(
-			[...ids].map((instance) =>
-				endpoint.instances_allowed.some((allowed) => allowed === instance)
-					? searchInstances.find(account, name, String(instance))
+			[...new Set(named)].map((instance) =>
+				endpoint.instances_allowed.includes(instance)
+					? searchInstances.find(account, name, instance)
 					: undefined,
 			),
 		);
@@ -109,6 +109,15 @@ async function namespaceTarget(account: string, id: string, call: TargetCall): P
 		search: async (sent) => searchNamespace(await chosen(sent), searched),
 		chat: async (sent) => chatNamespace(await chosen(sent), searched),
 	};
+}
+
+/** `undefined`: all that are allowed. Throws 60012. */
+function namedInstances(options: unknown): readonly string[] | undefined {
+	const named = isRecord(options) ? (options.instance_ids ?? undefined) : undefined;
+	if (named === undefined) return undefined;
+	if (!Array.isArray(named) || named.length === 0 || !named.every((id) => typeof id === "string"))
+		throw searchFailure("searchEndpointInstances");
+	return named;
 }
 
 const callerOf = (publisher: Publisher, { services }: TargetCall): Promise<Caller> =>
@@ -164,7 +173,9 @@ const preflight: Answer = () =>
 			status: 204,
 			headers: {
 				"access-control-allow-methods": "POST",
-				"access-control-allow-headers": "content-type, accept, mcp-protocol-version, mcp-method, mcp-name",
+				// The components of the product send where a request is from.
+				"access-control-allow-headers":
+					"content-type, accept, cf-ai-search-source, mcp-protocol-version, mcp-method, mcp-name",
 				"access-control-max-age": PREFLIGHT_SECONDS,
 			},
 		}),
@@ -198,6 +209,15 @@ const mcpAnswer: Answer = async ({ endpoint, name, search: found, version }, c, 
 
 const mcpMethod: Answer = () => Promise.reject(searchFailure("searchEndpointMethod"));
 
+/** Of the product's components for web pages. */
+const NO_SCRIPTS = "take the components from the npm package @cloudflare/ai-search-snippet";
+const NO_STATISTICS = "no statistics of pages are kept";
+
+const absent =
+	(reason: string): Answer =>
+	({ isNamespace }) =>
+		Promise.reject(searchFailure(isNamespace ? "searchEndpointNamespacePath" : "searchEndpointPath", reason));
+
 const mcpServer = onFirstUse(() => import("./mcp-server.ts"));
 
 const route = (
@@ -219,7 +239,9 @@ export const publicSearchRoutes: readonly AppRoute[] = defineRoutes(
 		route("POST", "/chat/completions", "Answers a chat by a public endpoint", chatAnswer),
 		route("POST", "/mcp", "Serves a public endpoint as an MCP server", mcpAnswer),
 		route(["GET", "DELETE"], "/mcp", "Refuses other methods of an MCP server", mcpMethod),
-		...["/search", "/chat/completions", "/mcp"].map((path) =>
+		route("GET", "/assets/*", "Refuses to serve the product's components", absent(NO_SCRIPTS)),
+		route("POST", "/stats", "Refuses the statistics of the product's components", absent(NO_STATISTICS)),
+		...["/search", "/chat/completions", "/mcp", "/stats"].map((path) =>
 			route("OPTIONS", path, "Answers the preflight of a page", preflight),
 		),
 	],

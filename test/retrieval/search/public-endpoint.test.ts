@@ -5,7 +5,7 @@ import {
 	conversationOf,
 	countPublicRequest,
 	type PeriodCount,
-	PublicEndpoint,
+	SentEndpoint,
 } from "../../../src/retrieval/search/public-endpoint.ts";
 
 function requests(technique: "fixed" | "sliding", times: readonly number[]): boolean[] {
@@ -55,13 +55,15 @@ describe("a conversation", () => {
 
 describe("an origin", () => {
 	const allows = (origin: string, authorized_hosts: string[]) =>
-		allowsOrigin(origin, PublicEndpoint().parse({ authorized_hosts }));
+		allowsOrigin(origin, SentEndpoint().parse({ authorized_hosts }));
 
 	it("is allowed by its host, with its port or any", () => {
 		expect(allows("https://a.example:8443", ["a.example"])).toBe(true);
 		expect(allows("https://a.example:8443", ["a.example:8443"])).toBe(true);
 		expect(allows("https://a.example:8444", ["a.example:8443"])).toBe(false);
 		expect(allows("https://b.a.example", ["a.example"])).toBe(false);
+		expect(allows("http://localhost:3000", ["http://localhost:3000"])).toBe(true);
+		expect(allows("https://localhost:3000", ["http://localhost:3000"])).toBe(false);
 		expect(allows("https://b.example", ["*"])).toBe(true);
 		expect(allows("null", ["*"])).toBe(false);
 		expect(allows("https://a.example", [])).toBe(false);

@@ -136,6 +136,50 @@ describe("a public endpoint", () => {
 		expect(await api.failure("/mcp", {})).toEqual([401, 60_007, "mcp endpoint disabled"]);
 	});
 
+	it("has no domains besides its path, with the product's codes", async () => {
+		const api = await publicApi();
+		const { result } = await api.get("/instances/docs");
+		const domains = { custom_domains: [], default_domain_enabled: true };
+		expect(result.public_endpoint_params).toMatchObject({ enabled: true, ...domains });
+		const put = async (public_endpoint_params: object) =>
+			(await api.put("/instances/docs", { public_endpoint_params })).errors[0];
+		const custom_domains = ["search.example.com"];
+		expect(await put({ enabled: true, custom_domains })).toEqual({
+			code: 7090,
+			message:
+				"custom_domain_not_a_verified_zone_on_this_account: lead the host to the path of the endpoint by a proxy",
+		});
+		expect(await put({ enabled: false, custom_domains })).toEqual({
+			code: 7093,
+			message: "custom_domains_require_an_active_public_endpoint",
+		});
+		expect(await put({ enabled: true, default_domain_enabled: false })).toEqual({
+			code: 7096,
+			message: "disabling_the_default_domain_requires_at_least_one_custom_domain",
+		});
+		// What an answer shows can be sent back.
+		expect(await put({ ...result.public_endpoint_params, custom_domains: null })).toBeUndefined();
+		expect(await put(result.public_endpoint_params)).toBeUndefined();
+	});
+
+	it("refuses the scripts and statistics of the product's components with a reason", async () => {
+		const api = await publicApi({ enabled: true, authorized_hosts: ["localhost:5173"] });
+		const page = "http://localhost:5173";
+		const script = "/assets/v0.0.42/search-snippet.es.js";
+		const reason = "take the components from the npm package @cloudflare/ai-search-snippet";
+		expect(await api.failure(script, undefined, {}, "GET")).toEqual([
+			...[404, 60_006, `endpoint not found: ${reason}`],
+		]);
+		expect(await api.failure("/stats", { events: [] })).toEqual([
+			...[404, 60_006, "endpoint not found: no statistics of pages are kept"],
+		]);
+		const sent = await api.send("/stats", {}, { origin: page });
+		expect([sent.status, sent.headers.get("access-control-allow-origin")]).toEqual([404, page]);
+		const asked = await api.send("/search", undefined, { origin: page }, "OPTIONS");
+		// The components send this header.
+		expect(asked.headers.get("access-control-allow-headers")).toContain("cf-ai-search-source");
+	});
+
 	it("does not tell which accounts and instances exist", async () => {
 		const api = await publicApi();
 		const unknown = [404, 60_003, "config not found"];
@@ -192,7 +236,7 @@ describe("a public endpoint", () => {
 	it("refuses settings that are not the product's", async () => {
 		const api = await publicApi();
 		for (const params of [
-			{ authorized_hosts: ["https://a.example"] },
+			{ authorized_hosts: ["https://a.example/docs"] },
 			{ rate_limit: { requests: 0 } },
 			{ rate_limit: { technique: "none" } },
 		])
@@ -255,11 +299,30 @@ describe("the public endpoint of a namespace", () => {
 		expect(await keysOf(await api.send("/search", QUERY))).toEqual(["bills.md", "docs.md"]);
 		const named = (...ids: unknown[]) => ({ ...QUERY, ai_search_options: { instance_ids: ids } });
 		expect(await keysOf(await api.send("/search", named("docs")))).toEqual(["docs.md"]);
-		for (const ids of [["staff"], ["docs", "staff"], ["none"], [7], []])
+		for (const ids of [["staff"], ["docs", "staff"], ["none"]])
 			expect(await api.failure("/search", named(...ids))).toEqual([404, 60_013, "ai_search_not_found"]);
+		for (const instance_ids of [[7], [], "docs", ["docs", null], {}])
+			expect(await api.failure("/search", { ...QUERY, ai_search_options: { instance_ids } })).toEqual([
+				...[400, 60_012, "invalid ai_search_options.instance_ids"],
+			]);
+		const all = await api.send("/search", { ...QUERY, ai_search_options: { instance_ids: null } });
+		expect(await keysOf(all)).toEqual(["bills.md", "docs.md"]);
 		expect(await api.failure("/chat/completions", { ...MESSAGES, ...named("staff") })).toEqual([
 			...[404, 60_013, "ai_search_not_found"],
 		]);
+	});
+
+	it("has no domains, scripts and statistics", async () => {
+		const api = await namespaceApi(ON);
+		expect(api.changed.result.public_endpoint_params).toMatchObject({
+			...{ custom_domains: [], default_domain_enabled: true },
+		});
+		const params = { ...ON, custom_domains: ["search.example.com"] };
+		expect((await api.put("/namespaces/shop", { public_endpoint_params: params })).errors[0]?.code).toBe(
+			7090,
+		);
+		const message = "path not supported for namespace-kind hash: no statistics of pages are kept";
+		expect(await api.failure("/stats", {})).toEqual([404, 60_014, message]);
 	});
 
 	it("looks up each instance once, however often a request names it", async () => {

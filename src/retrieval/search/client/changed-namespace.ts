@@ -1,14 +1,14 @@
 /** The changes of a namespace. */
-import type { NamespaceEndpoint } from "../public-endpoint.ts";
+import { type SentNamespaceEndpoint, storedEndpoint } from "../public-endpoint.ts";
 import type { Publisher, SearchNamespace } from "../records.ts";
 
 /** Fields of a namespace, as they are sent. */
 export interface NamespaceChanges {
 	description?: string | null | undefined;
-	public_endpoint_params?: NamespaceEndpoint | null | undefined;
+	public_endpoint_params?: SentNamespaceEndpoint | null | undefined;
 }
 
-/** A field that is left out stays; `null` removes it. The endpoint is replaced whole, but keeps its id. */
+/** A field that is left out stays; `null` removes it. The endpoint is replaced whole, but keeps its id. Throws those of `storedEndpoint`. */
 export function changedNamespace(
 	before: SearchNamespace,
 	{ description, public_endpoint_params: endpoint }: NamespaceChanges,
@@ -16,7 +16,7 @@ export function changedNamespace(
 ): SearchNamespace {
 	const { description: described, endpoint: published, ...kept } = before;
 	const text = description === undefined ? described : description;
-	const next = endpoint === undefined ? published : endpoint;
+	const next = endpoint === undefined ? published : endpoint && storedEndpoint(endpoint);
 	return {
 		...kept,
 		...(text != null && { description: text }),
