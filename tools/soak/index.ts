@@ -11,6 +11,8 @@ import { batchTable, runBatches } from "./batches/scenarios.ts";
 import { conserve } from "./conservation.ts";
 import { gatewaySummary } from "./gateways/report.ts";
 import { conserveThroughGateways } from "./gateways/run.ts";
+import type { Pattern } from "./hostile/attacker.ts";
+import { PATTERNS } from "./hostile/patterns/index.ts";
 import {
 	figuresOf,
 	type HostileFigures,
@@ -20,6 +22,7 @@ import {
 	missedBars,
 } from "./hostile/report.ts";
 import { attackGateway } from "./hostile/run.ts";
+import { KNOWN_PATTERNS, sampled } from "./hostile/sample.ts";
 import { CANCELLED_MS, leave, leavingTable } from "./leaving.ts";
 import { play, scenarioTable } from "./play.ts";
 import { progressTo } from "./progress.ts";
@@ -40,6 +43,7 @@ const values = readOptions(
 		attackers: { type: "string" },
 		alone: { type: "boolean", default: false },
 		pattern: { type: "string" },
+		patterns: { type: "string", default: "64" },
 		repeat: { type: "string", default: "1" },
 	},
 	`npm run soak -- [options]
@@ -56,8 +60,9 @@ const values = readOptions(
   --seconds N     length of the attack (120), or of each pattern (5) with --alone
   --attackers N   attackers of each pattern (3)
   --alone         one pattern after the other
+  --patterns N    patterns at once (64), chosen by the seed, or all. Patterns of earlier findings are always among them
   --pattern TEXT  only patterns with this text in their name
-  --repeat N      equal runs (1), with a table of the median and the worst`,
+  --repeat N      runs (1), with a table of the median and the worst. Each takes the next patterns: three of 64 take all`,
 );
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 console.log(`seed ${seed}`);
@@ -73,6 +78,17 @@ if (
 	!["batches", "conservation", "gateways", "hostile", "leaving", "scenarios"].includes(only)
 )
 	stopWith(`--only: found "${only}"`);
+
+const patternCount = values.patterns === "all" ? PATTERNS.length : Number(values.patterns);
+if (!(patternCount > KNOWN_PATTERNS.size))
+	stopWith(`--patterns: expected more than ${KNOWN_PATTERNS.size}, or all, found "${values.patterns}"`);
+
+/** Of a hostile run. `run`: from 0. */
+function hostilePatterns(run: number): Pattern[] {
+	const { alone, pattern } = values;
+	if (pattern !== undefined) return PATTERNS.filter(({ name }) => name.includes(pattern));
+	return sampled(PATTERNS, { count: alone ? PATTERNS.length : patternCount, seed, run });
+}
 
 if (!["exact", "leased", "both"].includes(values.ledger)) stopWith(`--ledger: found "${values.ledger}"`);
 const ledgers = (["exact", "leased"] as const).filter((mode) => [mode, "both"].includes(values.ledger));
@@ -116,9 +132,12 @@ if (only === undefined || only === "batches") {
 if (only === undefined || only === "hostile") {
 	const seconds = Number(values.seconds ?? (values.alone ? 5 : 120));
 	const figures: HostileFigures[] = [];
-	for (let number = 1; number <= Number(values.repeat); number++) {
+	const attacked = new Set<string>();
+	for (let number = 0; number < Number(values.repeat); number++) {
+		const patterns = hostilePatterns(number);
+		for (const { name } of patterns) attacked.add(name);
 		const run = await attackGateway({
-			pattern: values.pattern,
+			patterns,
 			alone: values.alone,
 			milliseconds: seconds * 1_000,
 			attackers: Number(values.attackers ?? (values.alone ? 10 : 3)),
@@ -132,6 +151,9 @@ if (only === undefined || only === "hostile") {
 		if (invalid.length === 0) figures.push(figuresOf(run));
 	}
 	if (Number(values.repeat) > 1) console.log(`\n${medianTable(figures)}`);
+	const others = PATTERNS.filter(({ name }) => !attacked.has(name)).map(({ name }) => name);
+	console.log(`patterns that attacked: ${attacked.size} of ${PATTERNS.length}`);
+	if (others.length > 0) console.log(`the others: ${others.join("; ")}`);
 }
 if (only === undefined || only === "leaving") {
 	const tries = Number(values.tries);

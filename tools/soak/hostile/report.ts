@@ -140,7 +140,7 @@ export const figuresOf = ({ phases, quiet, idleMemory, memoryAfter }: HostileRun
 	lived: phases.every(({ ended }) => ended === undefined),
 });
 
-/** The median and the worst of equal runs, beside the bars. */
+/** The median and the worst of runs, beside the bars. */
 export function medianTable(all: readonly HostileFigures[]): string {
 	const row = (
 		name: string,
@@ -155,7 +155,7 @@ export function medianTable(all: readonly HostileFigures[]): string {
 	const fixed = (digits: number) => (value: number) => value.toFixed(digits);
 	const percent = (value: number): string => `${(100 * value).toFixed(1)}%`;
 	return [
-		`| ${all.length} equal runs | median | worst | bar |`,
+		`| ${all.length} runs | median | worst | bar |`,
 		"| --- | --- | --- | --- |",
 		row(
 			"normal callers answered",

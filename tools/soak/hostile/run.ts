@@ -7,16 +7,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { AttackResult } from "./attack.ts";
+import type { Pattern } from "./attacker.ts";
 import type { CallerResults } from "./callers.ts";
-import { PATTERNS } from "./patterns/index.ts";
 import { Attackers, NormalCallers } from "./processes.ts";
 import { ranShare } from "./schedule.ts";
 import { type Memory, ServedGateway } from "./served.ts";
 import { createWorld, NORMAL_ACCOUNT, settingsOf } from "./world.ts";
 
 export interface HostileOptions {
-	/** Part of the name of a pattern. Default: all. */
-	pattern?: string | undefined;
+	patterns: readonly Pattern[];
 	/** Each pattern has a phase of its own. */
 	alone: boolean;
 	/** Of an attack. */
@@ -79,7 +78,7 @@ const NS_PER_MS = 1_000_000;
 const IDLE_MS = 4_000;
 
 export async function attackGateway(options: HostileOptions): Promise<HostileRun> {
-	const { alone, milliseconds, attackers, pattern = "", progress = () => {} } = options;
+	const { alone, milliseconds, attackers, patterns: chosen, progress = () => {} } = options;
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-hostile-"));
 	const callers = new NormalCallers();
 	const attackersProcess = new Attackers();
@@ -98,7 +97,6 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 		const quiet = await callers.callFor(QUIET_MS, normal);
 		await wait(IDLE_MS);
 		const idleMemory = gateway.memory();
-		const chosen = PATTERNS.filter(({ name }) => name.includes(pattern));
 		const refusing = alone ? [] : chosen.filter(({ isRefused }) => isRefused).map(({ name }) => name);
 		const refusals =
 			refusing.length > 0

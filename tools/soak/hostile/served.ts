@@ -28,6 +28,8 @@ export class ServedGateway {
 	readonly port: number;
 	readonly #state: string;
 	readonly #process: ChildProcess;
+	/** The process id of workerd. Later children of the supervisor convert documents. */
+	#runtime: number | undefined;
 	/** What it printed. */
 	output = "";
 	/** Its exit code or signal. `undefined`: it runs. */
@@ -60,6 +62,7 @@ export class ServedGateway {
 		const until = performance.now() + START_MS;
 		while (!gateway.output.includes("is ready") && gateway.ended === undefined && performance.now() < until)
 			await new Promise((resolve) => setTimeout(resolve, 20));
+		gateway.#runtime = gateway.#pids()[1];
 		if (!gateway.output.includes("is ready")) throw new Error(`it did not start: ${gateway.output}`);
 		return gateway;
 	}
@@ -115,8 +118,7 @@ export class ServedGateway {
 
 	/** Of the runtime's main thread, which runs all requests. */
 	schedule(): Schedule {
-		const [, runtime = 0] = this.#pids();
-		return scheduleOf(`/proc/${runtime}/task/${runtime}`);
+		return scheduleOf(`/proc/${this.#runtime}/task/${this.#runtime}`);
 	}
 
 	memory(): Memory {
