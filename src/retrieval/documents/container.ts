@@ -10,7 +10,7 @@ import { ConversionFailure, type Work } from "./work.ts";
 /** Bytes of all parts together. */
 const MAX_INFLATED_BYTES = 24 * 1024 * 1024;
 const MAX_PARTS = 2_000;
-/** The parsers make an object for each tag, of about a quarter of an element of HTML. */
+/** The parsers of texts make an object for each tag, of about a quarter of an element of HTML. */
 const TAGS_PER_UNIT = 6;
 
 const CFB_MAGIC = [0xd0, 0xcf, 0x11, 0xe0];
@@ -23,7 +23,12 @@ export const startsWith = (bytes: Uint8Array, magic: readonly number[]): boolean
 	magic.every((byte, index) => bytes[index] === byte);
 
 /** `wanted`: of the names of the parts. Throws a `ConversionFailure`. */
-export function openContainer(bytes: Uint8Array, wanted: (name: string) => boolean, work: Work): Parts {
+export function openContainer(
+	bytes: Uint8Array,
+	wanted: (name: string) => boolean,
+	work: Work,
+	tagsPerUnit = TAGS_PER_UNIT,
+): Parts {
 	// Office keeps an encrypted document in a container of its old formats.
 	if (startsWith(bytes, CFB_MAGIC)) throw new ConversionFailure(ENCRYPTED);
 	let inflated = 0;
@@ -44,7 +49,7 @@ export function openContainer(bytes: Uint8Array, wanted: (name: string) => boole
 		if (error instanceof ConversionFailure) throw error;
 		throw new ConversionFailure("The file is damaged: it is not a complete ZIP container", { cause: error });
 	}
-	for (const [name, part] of parts) if (/\.(?:xml|rels|vml)$/i.test(name)) checkXml(part, work);
+	for (const [name, part] of parts) if (/\.(?:xml|rels|vml)$/i.test(name)) checkXml(part, work, tagsPerUnit);
 	return parts;
 }
 
@@ -52,7 +57,7 @@ const TOO_LARGE = `The file is larger than ${MAX_INFLATED_BYTES / 1024 / 1024} M
 export const ENCRYPTED = "The file is encrypted";
 
 /** Spends the cost of its tags. Office files have no DTD: one can only declare entities that expand. */
-function checkXml(part: Uint8Array, work: Work): void {
+function checkXml(part: Uint8Array, work: Work, tagsPerUnit: number): void {
 	let tags = 0;
 	for (let at = part.indexOf(LESS_THAN); at >= 0; at = part.indexOf(LESS_THAN, at + 1)) {
 		tags++;
@@ -60,7 +65,7 @@ function checkXml(part: Uint8Array, work: Work): void {
 		if (part[at + 1] === 0x21 && (part[at + 2] === 0x44 || part[at + 2] === 0x64))
 			throw new ConversionFailure("The file has a document type definition, which office files cannot have");
 	}
-	work.spend(tags / TAGS_PER_UNIT);
+	work.spend(tags / tagsPerUnit);
 }
 
 export const isEncryptedOpenDocument = (parts: Parts): boolean =>

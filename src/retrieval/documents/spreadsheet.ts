@@ -15,6 +15,8 @@ import { ConversionFailure, type Work } from "./work.ts";
 const ZIP_MAGIC = [0x50, 0x4b];
 /** Cells are cheaper than elements of HTML. */
 const CELLS_PER_UNIT = 30;
+/** A cell has four tags. The parser makes an object for each cell. */
+const TAGS_PER_UNIT = 20;
 /** Binary formats have at least this many bytes for a cell. */
 const BYTES_PER_CELL = 10;
 /** The parts of XLSB, whatever they are called: a cell has about 15 bytes, and the parser needs 20 times as many. So 3 MB take about 60 MB. */
@@ -38,7 +40,7 @@ export const convertSpreadsheet: KindConverter = ({ name, bytes, format, work })
 
 function readBook(bytes: Uint8Array, work: Work): WorkBook {
 	if (!startsWith(bytes, ZIP_MAGIC)) return parse(bytes, work);
-	const parts = openContainer(bytes, (part) => !UNUSED_PART.test(part), work);
+	const parts = openContainer(bytes, (part) => !UNUSED_PART.test(part), work, TAGS_PER_UNIT);
 	for (const [part, { length }] of parts)
 		if (BINARY_PART.test(part)) work.spend(length / PART_BYTES_PER_UNIT);
 	return parse(closeContainer(withBoundedCells(parts)), work);

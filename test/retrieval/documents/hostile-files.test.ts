@@ -125,6 +125,18 @@ describe("spreadsheets", () => {
 		expect(await textOf("a.xlsx", book)).toContain(`## Prices\n\n${expected}`);
 	});
 
+	it("with 50,000 cells are converted, with 250,000 refused", async () => {
+		const rows = (count: number) =>
+			Array.from({ length: count }, (_, row) => {
+				const cells = Array.from({ length: 5 }, (_, column) => `<c><v>${row * 5 + column}</v></c>`);
+				return `<row>${cells.join("")}</row>`;
+			}).join("");
+		const book = (count: number) => withParts("prices.xlsx", { [SHEET]: sheet("A1", rows(count)) });
+		const converted = await textOf("a.xlsx", book(10_000));
+		expect(converted).toContain("| 49995 | 49996 | 49997 | 49998 | 49999 |\n");
+		expect(await textOf("a.xlsx", book(50_000))).toBe(TOO_COMPLEX);
+	}, 60_000);
+
 	it.each([
 		[
 			"is refused",
