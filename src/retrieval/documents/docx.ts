@@ -7,6 +7,8 @@ import { ConversionFailure } from "./work.ts";
 
 const TEXT_PART =
 	/^(?:\[Content_Types\]\.xml|_rels\/\.rels|word\/(?!theme|fontTable|settings|webSettings)[^/]+\.xml|word\/_rels\/[^/]+\.rels)$/i;
+/** Besides the parser's own: without it, the title of a document is a paragraph. */
+const STYLES = ["p[style-name='Title'] => h1:fresh"];
 const IMAGE_PART = /^word\/media\//i;
 
 export const convertDocx: KindConverter = async (file) => {
@@ -24,7 +26,7 @@ export const convertDocx: KindConverter = async (file) => {
 		return { src: images.store(image.contentType, new Uint8Array(content)) };
 	});
 	const { value } = await mammoth
-		.convertToHtml({ arrayBuffer: buffer }, { convertImage, externalFileAccess: false })
+		.convertToHtml({ arrayBuffer: buffer }, { convertImage, externalFileAccess: false, styleMap: STYLES })
 		.catch((cause: unknown): never => {
 			throw new ConversionFailure("The file is damaged, or is not a Word document", { cause });
 		});

@@ -3,7 +3,7 @@
  * that Markdown cannot express. Returns a new tree; the input is not changed.
  *
  * As in the product, scripts and styles are removed, and, without a selector, also the page's head, headers and footers.
- * Layout tables are flattened; blocks in the cells of other tables become lines.
+ * Layout tables are flattened; blocks in the cells of other tables become lines, also the rows of tables.
  */
 import type { Element, ElementContent, Nodes, Properties, Root } from "hast";
 import type { EmbeddedImages } from "./embedded-images.ts";
@@ -145,6 +145,11 @@ class Cleaner {
 			const { type, checked, value, placeholder } = properties;
 			return [element(tagName, { type, checked: checked !== undefined, value, placeholder }, [])];
 		}
+		if (tagName === "select" || tagName === "option") {
+			const { multiple, selected } = properties;
+			const state = { multiple: multiple !== undefined, selected: selected !== undefined };
+			return [element(tagName, state, children)];
+		}
 		return [element(tagName, {}, children)];
 	}
 
@@ -187,8 +192,19 @@ class Cleaner {
 	#lines(node: Element, place: Place): ElementContent[] {
 		const content = PREFORMATTED.has(node.tagName)
 			? [element("code", {}, [text(preformatted(node).replace(/\s+/g, " ").trim())])]
-			: this.content(node.children, place);
+			: node.tagName === "tr"
+				? this.#innerRow(node, place)
+				: this.content(node.children, place);
 		return [lineBreak(), ...content, lineBreak()];
+	}
+
+	/** A row of a table inside a cell becomes a line. */
+	#innerRow({ children }: Element, place: Place): ElementContent[] {
+		const cells = children.filter((child) => child.type === "element");
+		return cells.flatMap((cell, index) => [
+			...(index > 0 ? [text(" | ")] : []),
+			...trimBreaks(this.content(cell.children, place)),
+		]);
 	}
 
 	#pre(node: Element, place: Place): Element {

@@ -12,14 +12,13 @@ interface Shape {
 }
 
 /**
- * Whether a table only lays out the page: by its `role`, because it contains another table, or because it has one column
- * and no header. For a data table, spends the cost of all cells, including those added by spans and to short rows.
+ * Whether a table only lays out the page: by its `role`, or because it has no header and contains another table or has one column. For a data table, spends the cost of all cells, including those added by spans and to short rows.
  */
 export function isLayout(table: Element, work: Work): boolean {
 	const { rows, hasHeader, hasTable } = shapeOf(table);
 	const role = String(table.properties.role ?? "");
-	if (hasTable || /^(?:presentation|none)$/i.test(role)) return true;
-	if (!hasHeader && rows.every((cells) => cells.length <= 1)) return true;
+	if (/^(?:presentation|none)$/i.test(role)) return true;
+	if (!hasHeader && (hasTable || rows.every((cells) => cells.length <= 1))) return true;
 	const columns: number[] = rows.map(() => 0);
 	let widest = 0;
 	for (const [i, cells] of rows.entries())

@@ -79,6 +79,14 @@ describe("tables", () => {
 		).toBe("| A | B |\n| - | - |\n| one<br>two | x<br>y |\n| l<br>m | `c d` |\n");
 	});
 
+	it("with a header stay whole around other tables, whose rows become lines", async () => {
+		expect(
+			await html(
+				"<table><tr><th>A<th>B<tr><td>1<td>before<table><tr><th>i<th>j<tr><td><p>x</p><p>y</p><td>z|</table>after<tr><td>2<td>3</table>",
+			),
+		).toBe("| A | B |\n| - | - |\n| 1 | before<br>i \\| j<br>x<br>y \\| z\\|<br>after |\n| 2 | 3 |\n");
+	});
+
 	it("are taken apart where they only lay the page out", async () => {
 		expect(await html("<table><tr><td><h1>T</h1><table><tr><td>a<td>b</table></table>")).toBe(
 			"# T\n\n| | |\n| - | - |\n| a | b |\n",
@@ -86,6 +94,12 @@ describe("tables", () => {
 		expect(await html("<table role=presentation><tr><td><p>a</p><td><p>b</p></table>")).toBe("a\n\nb\n");
 		expect(await html("<table><tr><td>only</table>")).toBe("only\n");
 	});
+});
+
+it("lists show the selected options", async () => {
+	expect(
+		await html("<p><select><option>a<option selected>b</select> <select><option>c<option>d</select>"),
+	).toBe("b c\n");
 });
 
 describe("links and images", () => {

@@ -1,4 +1,5 @@
 /** Office documents and spreadsheets of real programs. */
+import { strToU8, unzipSync, zipSync } from "fflate";
 import { beforeAll, describe, expect, it } from "vitest";
 import { textOf } from "./convert.ts";
 import { type FixtureName, fixture } from "./fixtures.ts";
@@ -37,6 +38,26 @@ describe("text documents", () => {
 		["report.docx", `${REPORT}\nA red chart\n\nThe end, with 2 \\* 3 = 6.\n`],
 	] as const)("%s of LibreOffice", async (name, expected) => {
 		expect(await convert(name)).toBe(expected);
+	});
+
+	it("a title is a heading, and a table inside of a table becomes lines of its cell", async () => {
+		const text = (content: string) => `<w:p><w:r><w:t>${content}</w:t></w:r></w:p>`;
+		const table = (...rows: string[][]) =>
+			`<w:tbl>${rows.map((cells) => `<w:tr>${cells.map((cell) => `<w:tc>${cell}</w:tc>`).join("")}</w:tr>`).join("")}</w:tbl>`;
+		const inner = table([text("i"), text("j")], [text("x"), text("y")]);
+		const title = '<w:p><w:pPr><w:pStyle w:val="Titel"/></w:pPr><w:r><w:t>Annual review</w:t></w:r></w:p>';
+		const body = title + table([text("A"), text("B")], [text("1"), `${inner}${text("after")}`]);
+		const namespace = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
+		const file = zipSync({
+			...unzipSync(fixture("minutes.docx")),
+			"word/document.xml": strToU8(`<w:document ${namespace}><w:body>${body}</w:body></w:document>`),
+			"word/styles.xml": strToU8(
+				`<w:styles ${namespace}><w:style w:type="paragraph" w:styleId="Titel"><w:name w:val="Title"/></w:style></w:styles>`,
+			),
+		});
+		expect(await textOf("a.docx", file)).toBe(
+			"# Annual review\n\n| A | B |\n| - | - |\n| 1 | i \\| j<br>x \\| y<br>after |\n",
+		);
 	});
 
 	it("minutes.docx of the package docx, with a footnote", async () => {
