@@ -21,7 +21,8 @@ const REUSED_BYTES = 128 * 1024 * 1024;
 /** The converter needs no later one. */
 const COMPATIBILITY_DATE = "2026-08-01";
 const CHECK_MS = 25;
-const IDLE_MS = 60_000;
+/** A process that waits holds about 100 MB. A start takes some tenths of a second. */
+const IDLE_MS = 10_000;
 
 /** The conversion was stopped. The message is for the caller. */
 export class StoppedConversion extends Error {}
@@ -29,6 +30,8 @@ export class StoppedConversion extends Error {}
 export interface ConversionBounds {
 	/** CPU time of one conversion. */
 	maxCpuMs?: number;
+	/** A process without a file ends after this time. */
+	idleMs?: number;
 }
 
 interface Consumption {
@@ -42,6 +45,7 @@ export class ConverterProcess {
 	readonly #ended: (process: ConverterProcess) => void;
 	#idleTimer: NodeJS.Timeout | undefined;
 	readonly #maxCpuMs: number;
+	readonly #idleMs: number;
 	#isStopped = false;
 	#bytes = 0;
 
@@ -49,8 +53,9 @@ export class ConverterProcess {
 	constructor(
 		modules: () => Promise<WorkerSpec["modules"]>,
 		ended: (process: ConverterProcess) => void,
-		{ maxCpuMs = MAX_CPU_MS }: ConversionBounds,
+		{ maxCpuMs = MAX_CPU_MS, idleMs = IDLE_MS }: ConversionBounds,
 	) {
+		this.#idleMs = idleMs;
 		this.#maxCpuMs = maxCpuMs;
 		this.#ended = ended;
 		this.#served = this.#start(modules);
@@ -110,7 +115,7 @@ export class ConverterProcess {
 		this.#idleTimer = setTimeout(() => {
 			this.#ended(this);
 			void this.stop();
-		}, IDLE_MS);
+		}, this.#idleMs);
 		this.#idleTimer.unref();
 	}
 

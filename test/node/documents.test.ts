@@ -91,6 +91,16 @@ export default {
 		expect(response.status).toBe(404);
 	});
 
+	it("ends when it has had no file for a time, and the next file has another", async () => {
+		const before = running();
+		const other = await startConverter(async () => [{ name: "index.js", file }], { idleMs: 100 });
+		for (let files = 0; files < 2; files++) {
+			expect(await convertBy(other)("a.csv", bytesOf("x"))).toMatchObject({ data: "converted" });
+			await expect.poll(running).toBe(before);
+		}
+		await other.stop();
+	});
+
 	it("ends with its converter", async () => {
 		const before = running();
 		const other = await startConverter(async () => [{ name: "index.js", file: join(folder, "index.js") }]);
