@@ -11,6 +11,7 @@ import type { Metrics } from "./metrics.ts";
 import { type EngineModel, type EngineTask, type Item, type Result, SOUND_FORMATS, TASKS } from "./model.ts";
 import type { ModelPool } from "./pool.ts";
 import { samplesOf } from "./sound.ts";
+import { Turns } from "./turns.ts";
 
 interface AppOptions {
 	pool: ModelPool;
@@ -223,7 +224,9 @@ export function createApp({ pool, metrics, key }: AppOptions): Hono<Served> {
 		pool.unload(textOf(await readBody(c.env.incoming, c.req.raw), "model"));
 		return c.json({ success: true });
 	});
-	for (const [path, form] of Object.entries(FORMS)) app.post(path, (c) => answerForm(c, form, pool));
+	const turns = new Turns();
+	for (const [path, form] of Object.entries(FORMS))
+		app.post(path, (c) => answerForm(c, form, { pool, turns }));
 	app.notFound((c) =>
 		c.json(new EngineFailure("task_unsupported", "The engine has no such address").body, 501),
 	);
@@ -233,11 +236,14 @@ export function createApp({ pool, metrics, key }: AppOptions): Hono<Served> {
 async function answerForm(
 	c: Context<Served>,
 	{ task, items, answer }: Form,
-	pool: ModelPool,
+	{ pool, turns }: { pool: ModelPool; turns: Turns },
 ): Promise<Response> {
+	await turns.next();
 	const body = await readBody(c.env.incoming, c.req.raw);
 	const name = textOf(body, "model", { required: false });
 	const { model, results } = await pool.run(name, task, await items(body), leavingOf(c));
+	// The texts of a batch are answered at the same time.
+	await turns.next();
 	const answered = answer(results, body, model);
 	return answered instanceof Response ? answered : c.json(answered as object);
 }

@@ -45,12 +45,17 @@ export const modelAt = (folder: string, name: string, task: EngineTask, files: F
 	folder: writeFiles(join(folder, name), files),
 });
 
-/** `room`: models that may be loaded at once. */
-export async function startOnnxEngine({ room = 10, stuckMs = 60_000, turnMs = 10_000 }): Promise<OnnxEngine> {
+/** `room`: models that may be loaded at once. `env`: further variables of its environment. */
+export async function startOnnxEngine({
+	room = 10,
+	stuckMs = 60_000,
+	turnMs = 10_000,
+	env = {} as Readonly<Record<string, string>>,
+}): Promise<OnnxEngine> {
 	const port = await freePort();
 	const settings = { port, key: KEY, memory: room * MEGABYTE, stuckMs, turnMs, loadMs: 60_000, threads: 1 };
 	const child: ChildProcess = spawn(process.execPath, [program ?? ""], {
-		env: { ...process.env, GANGLION_ENGINE: JSON.stringify(settings) },
+		env: { ...process.env, GANGLION_ENGINE: JSON.stringify(settings), ...env },
 		stdio: ["ignore", "ignore", "inherit"],
 	});
 	const url = `http://127.0.0.1:${port}`;
