@@ -11,10 +11,11 @@ import type { ModelDemand } from "./pools/model-demand.ts";
 import { ResponseStoreObject } from "./responses/durable/response-store.ts";
 import { SearchInstanceObject } from "./retrieval/search/durable/search-instance.ts";
 import { SearchRegistryObject } from "./retrieval/search/durable/search-registry.ts";
+import type { VectorIndexes } from "./retrieval/vectors/client/vector-indexes.ts";
 import { VectorRegistryObject } from "./retrieval/vectors/durable/registry.ts";
 import type { ShardCalls } from "./retrieval/vectors/durable/shard.ts";
 import { VectorIndexObject } from "./retrieval/vectors/durable/vector-index.ts";
-import type { VectorIndexRecord } from "./retrieval/vectors/records.ts";
+import type { VectorIndexRecord, VectorMatch } from "./retrieval/vectors/records.ts";
 import { createPersistent, servicesOf } from "./services.ts";
 import { BlobStoreObject } from "./storage/blobs/blob-store.ts";
 import type { ContentStore } from "./storage/blobs/contents.ts";
@@ -115,6 +116,10 @@ export class VectorRegistry extends VectorRegistryObject {
 
 	protected override drop(record: VectorIndexRecord): Promise<void> {
 		return deletedAccounts.exempt(() => current.services.vectorIndexes.drop(record));
+	}
+
+	protected override search(...query: Parameters<VectorIndexes["search"]>): Promise<VectorMatch[]> {
+		return current.services.vectorIndexes.search(...query);
 	}
 
 	protected override queue(): Pick<Queue, "enqueue"> {

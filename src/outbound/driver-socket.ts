@@ -1,6 +1,6 @@
 /**
  * The way out for drivers of databases: a TCP connection with the methods and events of Node's `Socket` that drivers use. It ends with its
- * signal, and when the server has sent more than `maxBytes`. The address is one of the operator's settings, as that of a backend.
+ * signal, and when the server has sent more than `maxBytes` in one use. The address is one of the operator's settings, as that of a backend.
  */
 import { EventEmitter } from "node:events";
 
@@ -39,6 +39,8 @@ export class DriverSocket extends EventEmitter {
 	readonly #socket: Socket;
 	readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
 	readonly #signal: AbortSignal;
+	/** That the server has sent since the use began. */
+	#bytes = 0;
 	readonly #onAbort = () => this.#fail(this.#signal.reason);
 
 	constructor(socket: Socket, { maxBytes, signal }: { maxBytes: number; signal: AbortSignal }) {
@@ -52,17 +54,21 @@ export class DriverSocket extends EventEmitter {
 	}
 
 	async #read(maxBytes: number): Promise<void> {
-		let bytes = 0;
 		try {
 			for await (const piece of this.#socket.readable as ReadableStream<Uint8Array>) {
-				bytes += piece.byteLength;
-				if (bytes > maxBytes) throw new Error(`the server has sent more than ${maxBytes} bytes`);
+				this.#bytes += piece.byteLength;
+				if (this.#bytes > maxBytes) throw new Error(`the server has sent more than ${maxBytes} bytes`);
 				this.emit("data", Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength));
 			}
 			this.#close();
 		} catch (error) {
 			this.#fail(error);
 		}
+	}
+
+	/** A connection that is kept is used again: the bytes of this use are counted from 0. */
+	restartCount(): void {
+		this.#bytes = 0;
 	}
 
 	/** `true`: the driver may write at once again. */

@@ -5,6 +5,7 @@ import { afterEach, expect, it } from "vitest";
 import type { ExternalIndex, StoreServices } from "../../../src/retrieval/vectors/stores/external-store.ts";
 import { SqlConnections } from "../../../src/retrieval/vectors/stores/pgvector/database.ts";
 import { connectOnNode } from "./postgres.ts";
+import { AUTHENTICATED, message, READY } from "./scripted-postgres.ts";
 
 /** Much longer than two pieces are apart, and much shorter than a silence may be. */
 const TOTAL_MS = 600;
@@ -17,14 +18,6 @@ afterEach(() => {
 	server?.close();
 });
 
-/** https://www.postgresql.org/docs/current/protocol-message-formats.html */
-function message(type: string, body: Buffer): Buffer {
-	const length = Buffer.alloc(4);
-	length.writeInt32BE(body.length + 4);
-	return Buffer.concat([Buffer.from(type), length, body]);
-}
-const AUTHENTICATED = message("R", Buffer.from([0, 0, 0, 0]));
-const READY = message("Z", Buffer.from("I"));
 /** A notice, which may come at any time. */
 const NOTICE = message("N", Buffer.from("SNOTICE\0C00000\0Mstill here\0\0", "latin1"));
 
@@ -66,7 +59,7 @@ it.each(Object.entries(TRICKLES))(
 		const services = {
 			...{ connect: connectOnNode, now: () => performance.now(), wait },
 		} as unknown as StoreServices;
-		const index = { name: "pg", index: { name: "docs" } } as unknown as ExternalIndex;
+		const index = { name: "pg", index: { name: "docs", object: "local/x" } } as unknown as ExternalIndex;
 		const query = () =>
 			connections.session((run) => run("SELECT 1"), index, { ...services, totalMs: TOTAL_MS });
 		const start = performance.now();

@@ -1,5 +1,6 @@
 /** The kind `pgvector` against PostgreSQL 18 with pgvector 0.8. */
 import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { VectorQuery, VectorShape } from "../../../src/retrieval/vectors/records.ts";
 import type { StoreServices } from "../../../src/retrieval/vectors/stores/external-store.ts";
@@ -10,7 +11,7 @@ import type { PgvectorSetting } from "../../../src/retrieval/vectors/stores/stor
 import type { VectorStore } from "../../../src/retrieval/vectors/vector-store.ts";
 import { type StartedGateway, startGateway } from "../../clients/gateway.ts";
 import { batchOf, put, queryOf, vectorStoreContract } from "../../retrieval/vectors/contract.ts";
-import { connectOnNode, startPostgres } from "./postgres.ts";
+import { connectOnNode, startPostgres, startProxy } from "./postgres.ts";
 
 let server: Awaited<ReturnType<typeof startPostgres>>;
 beforeAll(async () => {
@@ -22,7 +23,7 @@ const services: StoreServices = {
 	fetch,
 	connect: connectOnNode,
 	now: () => Date.now(),
-	wait: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+	wait: (ms) => setTimeout(ms),
 };
 
 const open = (shape: VectorShape): VectorStore => {
@@ -79,6 +80,9 @@ describe("the kind pgvector", () => {
 		expect(await ids({ filter: [{ property: "rare", operator: "$eq", value: 1 }] })).toEqual([
 			...["v3000", "v3100", "v2900"],
 		]);
+		// A search has its own settings, which end with it.
+		const { rows } = await server.db.query("SHOW hnsw.ef_search");
+		expect(rows).toEqual([{ "hnsw.ef_search": "40" }]);
 		expect(await ids({ namespace: "last" })).toEqual([`v${total - 10}`, `v${total - 9}`, `v${total - 8}`]);
 		await store.drop();
 		await expect(store.info()).rejects.toMatchObject({ code: 3000 });
@@ -121,7 +125,9 @@ describe("the kind pgvector", () => {
 /** The gateway as `ganglion serve` starts it. */
 describe("a gateway with VECTORS.stores", () => {
 	let gateway: StartedGateway;
+	let proxy: Awaited<ReturnType<typeof startProxy>>;
 	beforeAll(async () => {
+		proxy = await startProxy(server.port);
 		const url = `postgres://postgres@127.0.0.1:${server.port}/postgres?sslmode=disable`;
 		gateway = await startGateway({
 			VECTORS: JSON.stringify({
@@ -132,17 +138,25 @@ describe("a gateway with VECTORS.stores", () => {
 						url: url.replace(/:\d+\/postgres\?/, ":1/postgres?"),
 						key: "PG_PASSWORD",
 					},
+					kept: {
+						kind: "pgvector",
+						url: url.replace(`:${server.port}/`, `:${proxy.port}/`),
+						key: "PG_PASSWORD",
+					},
 				},
 				indexes: { "docs-*": "pg" },
 			}),
 			PG_PASSWORD: "not-checked-by-this-server",
 		});
 	});
-	afterAll(() => gateway.stop());
+	afterAll(async () => {
+		await gateway.stop();
+		proxy.stop();
+	});
 
-	const call = async (method: string, path: string, body?: object) => {
+	const call = async (method: string, path: string, body?: object, signal?: AbortSignal) => {
 		const response = await fetch(`${gateway.baseURL}/accounts/local/vectorize/v2/indexes${path}`, {
-			method,
+			...{ method, signal: signal ?? null },
 			...(body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
 		});
 		// biome-ignore lint/suspicious/noExplicitAny: the tests compare it.
@@ -157,7 +171,7 @@ describe("a gateway with VECTORS.stores", () => {
 		expect([builtin.status, builtin.result.store]).toEqual([201, undefined]);
 		expect((await call("POST", "", { name: "docs-1", config })).errors[0].code).toBe(3002);
 		expect((await call("POST", "", { name: "other", config, store: "pgg" })).errors[0].message).toBe(
-			'store: expected "builtin", "pg" or "lost", found "pgg"; did you mean "pg"?',
+			'store: expected "builtin", "pg", "lost" or "kept", found "pgg"; did you mean "pg"?',
 		);
 		expect((await call("POST", "", { name: "other", config, store: "pg", delay_ms: 5 })).status).toBe(400);
 
@@ -197,6 +211,42 @@ describe("a gateway with VECTORS.stores", () => {
 		expect((await call("DELETE", "/docs-1")).status).toBe(200);
 		await expect.poll(tables, { timeout: 20_000 }).toBe(0);
 	});
+
+	it("keeps the connection of a query for the next one of the account", async () => {
+		expect((await call("POST", "", { name: "kept", config, store: "kept" })).status).toBe(201);
+		await call("POST", "/kept/upsert", { vectors: [{ id: "a", values: [1, 0, 0] }] });
+		const query = async (signal?: AbortSignal) => {
+			const { errors, result } = await call("POST", "/kept/query", { vector: [1, 0, 0] }, signal);
+			expect([errors, result.matches]).toEqual([[], [{ id: "a", score: 1 }]]);
+		};
+		await expect.poll(proxy.open).toBe(0);
+		const before = proxy.opened();
+		for (let at = 0; at < 5; at++) await query();
+		expect([proxy.opened() - before, proxy.open()]).toEqual([1, 1]);
+
+		// A query after a restart of the server.
+		proxy.lose();
+		await query();
+		expect([proxy.opened() - before, proxy.open()]).toEqual([2, 1]);
+
+		// A caller that leaves ends its connection.
+		proxy.stall();
+		const leaver = new AbortController();
+		const left = query(leaver.signal);
+		await setTimeout(200);
+		leaver.abort();
+		await expect(left).rejects.toThrow("aborted");
+		await expect.poll(proxy.open, { timeout: 5_000 }).toBe(0);
+		await query();
+		expect([proxy.opened() - before, proxy.open()]).toEqual([3, 1]);
+
+		// Without queries, it ends before the object could be evicted.
+		await expect.poll(proxy.open, { timeout: 9_000, interval: 100 }).toBe(0);
+		await query();
+		expect(proxy.open()).toBe(1);
+		expect((await call("DELETE", "/kept")).status).toBe(200);
+		await expect.poll(proxy.open, { timeout: 4_000 }).toBe(0);
+	}, 60_000);
 
 	it("names the store that cannot be reached", async () => {
 		const failed = await call("POST", "", { name: "other", config, store: "lost" });

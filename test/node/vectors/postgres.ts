@@ -39,6 +39,43 @@ export const connectOnNode: Connect = ({ hostname, port }) => {
 	} as unknown as Socket;
 };
 
+/** A proxy before the server at `port`, which counts connections, and can lose or stall them. */
+export async function startProxy(port: number) {
+	const pairs = new Set<readonly [NodeSocket, NodeSocket]>();
+	let opened = 0;
+	const server = createServer((socket) => {
+		opened++;
+		const pair = [socket, createConnection({ host: "127.0.0.1", port })] as const;
+		pairs.add(pair);
+		const end = () => {
+			pairs.delete(pair);
+			for (const one of pair) one.destroy();
+		};
+		for (const one of pair) one.on("error", end).on("close", end);
+		socket.pipe(pair[1]).pipe(socket);
+	});
+	await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+	const lose = () => {
+		for (const [socket] of pairs) socket.destroy();
+	};
+	return {
+		port: (server.address() as AddressInfo).port,
+		/** Connections since the start. */
+		opened: () => opened,
+		/** Connections now. */
+		open: () => pairs.size,
+		lose,
+		/** Answers of the open connections do not arrive any more. */
+		stall() {
+			for (const [socket, behind] of pairs) behind.unpipe(socket);
+		},
+		stop() {
+			lose();
+			server.close();
+		},
+	};
+}
+
 /** A server with TLS before the one at `port`, with the certificate of `test/fixtures/tls` for "localhost". */
 export async function startTls(port: number): Promise<{ port: number; stop(): void; encrypted(): number }> {
 	const sockets = new Set<NodeSocket>();

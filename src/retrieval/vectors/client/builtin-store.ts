@@ -1,10 +1,10 @@
 /** The kind `builtin`: an exact scan in Durable Objects. A part of a mutation is at most one call of the runtime, which takes 32 MiB. */
 import { AiError } from "../../../core/errors.ts";
+import { type IndexAnswer, valueIn } from "../durable/index-answer.ts";
 import type { MutationDetail, MutationPart } from "../durable/journal.ts";
 import type { IndexSize } from "../durable/registry.ts";
 import type { ShardCalls } from "../durable/shard.ts";
-import type { IndexAnswer, VectorIndexObject } from "../durable/vector-index.ts";
-import { indexNotFound } from "../failures.ts";
+import type { VectorIndexObject } from "../durable/vector-index.ts";
 import type { Mutation, VectorBatch, VectorIndexRecord } from "../records.ts";
 import type { VectorStore } from "../vector-store.ts";
 
@@ -29,10 +29,7 @@ interface BuiltinServices {
 export function builtinStore({ account, index, object, written }: BuiltinServices): VectorStore {
 	const { dimensions, metric, delayMs } = index;
 	async function call<Value>(method: (calls: IndexCalls) => Promise<IndexAnswer<Value>>): Promise<Value> {
-		const answer = await called(() => method(object()));
-		if (answer.ok) return answer.value;
-		if (answer.failure === "gone") throw indexNotFound(index.name);
-		throw new AiError(answer.failure, answer.description);
+		return valueIn(await called(() => method(object())), index.name);
 	}
 	return {
 		create: () =>

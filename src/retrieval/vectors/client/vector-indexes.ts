@@ -7,11 +7,13 @@ import { BoundedMap } from "../../../core/bounded-map.ts";
 import { AiError } from "../../../core/errors.ts";
 import { requireDiskSpace } from "../../../core/object-failure.ts";
 import type { VectorDay, VectorPeriod } from "../durable/day-table.ts";
+import { valueIn } from "../durable/index-answer.ts";
 import type { Creation, IndexSize, VectorUsage } from "../durable/registry.ts";
+import type { QueryContext } from "../durable/store-queries.ts";
 import { indexExists, indexNotFound } from "../failures.ts";
 import { MAX_INDEXES } from "../limits.ts";
 
-import type { VectorIndexRecord, VectorShape } from "../records.ts";
+import type { VectorIndexRecord, VectorMatch, VectorQuery, VectorShape } from "../records.ts";
 import type { StoreServices } from "../stores/external-store.ts";
 import { ExternalStores } from "../stores/external-stores.ts";
 import { BUILTIN, type StorePlacement } from "../stores/store-settings.ts";
@@ -202,8 +204,36 @@ export class VectorIndexes {
 			this.#services.waitUntil(
 				this.#call(account, (registry) => registry.report(index.name, size, this.#today())).catch(() => {}),
 			);
-		if (index.store !== BUILTIN) return this.#external.storeOf({ index, name: index.store, written, signal });
+		if (index.store !== BUILTIN) {
+			const store = this.#external.storeOf({ index, name: index.store, written, signal });
+			if (!this.#external.keepsConnections(index.store)) return store;
+			return { ...store, query: (query) => this.#queryInObject(account, index, query, signal) };
+		}
 		return builtinStore({ account, index, written, object: () => this.#services.index(index.object) });
+	}
+
+	/** In the object of the account, which keeps connections between its queries. */
+	search(index: VectorIndexRecord, query: VectorQuery, context: QueryContext): Promise<VectorMatch[]> {
+		return this.#external.storeOf({ index, name: index.store, ...context }).query(query);
+	}
+
+	async #queryInObject(
+		account: string,
+		index: VectorIndexRecord,
+		query: VectorQuery,
+		signal: AbortSignal | undefined,
+	): Promise<VectorMatch[]> {
+		if (signal?.aborted) throw new AiError("aborted");
+		const id = this.#services.uuid();
+		const leave = () =>
+			this.#services.waitUntil(this.#call(account, (registry) => registry.leaveQuery(id)).catch(() => {}));
+		signal?.addEventListener("abort", leave, { once: true });
+		try {
+			const answer = await this.#call(account, (registry) => registry.queryStore(id, index, query));
+			return valueIn(answer, index.name);
+		} finally {
+			signal?.removeEventListener("abort", leave);
+		}
 	}
 
 	/** Throws 502 if the object cannot be called, and 429 if the account has too many open objects. */

@@ -5,8 +5,10 @@ import { eraseObject } from "../../../core/erase-object.ts";
 import { processId } from "../../../core/process-id.ts";
 import type { Queue } from "../../../storage/queue/work.ts";
 import { moveItem } from "../move-item.ts";
-import type { VectorIndexRecord } from "../records.ts";
+import type { VectorIndexRecord, VectorMatch, VectorQuery } from "../records.ts";
 import { DayTable, type QueryReport, type VectorDay, type VectorPeriod } from "./day-table.ts";
+import { DeletedTable } from "./deleted-table.ts";
+import type { IndexAnswer } from "./index-answer.ts";
 import {
 	type ChangedId,
 	type IndexMove,
@@ -14,6 +16,7 @@ import {
 	type MutationStart,
 	type NewMutation,
 } from "./move-table.ts";
+import { type QueryContext, StoreQueries } from "./store-queries.ts";
 
 /** Written by the routes. `bytes` on the disk, and `vectors`: after the last mutation. A row dies when the index is deleted. */
 const INDEXES = `CREATE TABLE IF NOT EXISTS indexes (
@@ -23,18 +26,8 @@ const INDEXES = `CREATE TABLE IF NOT EXISTS indexes (
 	bytes INTEGER NOT NULL,
 	vectors INTEGER NOT NULL
 ) WITHOUT ROWID`;
-/** Deleted indexes whose vectors are not deleted yet. A row dies when they are. */
-const DELETED = `CREATE TABLE IF NOT EXISTS deleted_indexes (
-	object TEXT PRIMARY KEY,
-	json TEXT NOT NULL,
-	next_at INTEGER NOT NULL
-) WITHOUT ROWID`;
-
-const RETRY_MS = 30_000;
 /** While an index moves, its work is put into the queue again after this time, if it is not there. */
 const ENQUEUE_AFTER_MS = 10_000;
-/** Indexes that one alarm empties. */
-const INDEXES_AT_ONCE = 20;
 
 export type Creation = "created" | "exists" | "too-many";
 
@@ -58,11 +51,14 @@ export abstract class VectorRegistryObject extends DurableObject {
 	readonly #sql: SqlStorage;
 	readonly #moves: MoveTable;
 	readonly #days: DayTable;
+	readonly #deleted: DeletedTable;
+	readonly #queries = new StoreQueries();
 
 	constructor(ctx: DurableObjectState, env: Env) {
 		super(ctx, env);
 		this.#sql = ctx.storage.sql;
-		this.#sql.exec(`${INDEXES}; ${DELETED}`);
+		this.#sql.exec(INDEXES);
+		this.#deleted = new DeletedTable(this.#sql);
 		this.#moves = new MoveTable(this.#sql);
 		this.#days = new DayTable(this.#sql);
 		if (this.isOnlyProcess()) this.#moves.endOthers(processId(), Date.now());
@@ -75,6 +71,22 @@ export abstract class VectorRegistryObject extends DurableObject {
 
 	/** Deletes the vectors of an index. */
 	protected abstract drop(record: VectorIndexRecord): Promise<void>;
+
+	/** Queries an index in a store with connections, by those of this object. */
+	protected abstract search(
+		record: VectorIndexRecord,
+		query: VectorQuery,
+		context: QueryContext,
+	): Promise<VectorMatch[]>;
+
+	queryStore(id: string, record: VectorIndexRecord, query: VectorQuery): Promise<IndexAnswer<VectorMatch[]>> {
+		return this.#queries.run(id, (context) => this.search(record, query, context));
+	}
+
+	/** The caller of the query has left. */
+	leaveQuery(id: string): void {
+		this.#queries.leave(id);
+	}
 
 	create(record: VectorIndexRecord, maxIndexes: number): Creation {
 		if (this.get(record.name)) return "exists";
@@ -100,9 +112,9 @@ export abstract class VectorRegistryObject extends DurableObject {
 	async erase(): Promise<number | undefined> {
 		const today = utcDay(Date.now());
 		for (const { name } of this.list()) await this.delete(name, today);
-		const [left] = this.#sql.exec("SELECT 1 FROM deleted_indexes LIMIT 1").toArray();
-		if (!left) return eraseObject(this.ctx, { constant: ["queries"] });
-		this.#sql.exec("UPDATE deleted_indexes SET next_at = ?", Date.now());
+		this.#queries.close();
+		if (this.#deleted.isEmpty) return eraseObject(this.ctx, { constant: ["queries"] });
+		this.#deleted.setDue(Date.now());
 		await this.ctx.storage.setAlarm(Date.now());
 		return undefined;
 	}
@@ -112,6 +124,7 @@ export abstract class VectorRegistryObject extends DurableObject {
 		const record = this.get(name);
 		if (!record) return undefined;
 		const now = Date.now();
+		this.#queries.close();
 		this.#sql.exec("DELETE FROM indexes WHERE name = ?", name);
 		this.#days.setStored(name, day, 0);
 		const move = this.#moves.running(name);
@@ -122,12 +135,7 @@ export abstract class VectorRegistryObject extends DurableObject {
 	}
 
 	async #dropLater(record: VectorIndexRecord, now: number): Promise<void> {
-		this.#sql.exec(
-			"INSERT OR REPLACE INTO deleted_indexes VALUES (?, ?, ?)",
-			record.object,
-			JSON.stringify(record),
-			now,
-		);
+		this.#deleted.add(record, now);
 		await this.ctx.storage.setAlarm(now);
 	}
 
@@ -254,7 +262,8 @@ export abstract class VectorRegistryObject extends DurableObject {
 
 	override async alarm(): Promise<void> {
 		const now = Date.now();
-		const times = [await this.#dropDue(now), await this.#enqueueMoves(now)].flatMap((time) => time ?? []);
+		const due = await this.#deleted.dropDue(now, (record) => this.drop(record));
+		const times = [due, await this.#enqueueMoves(now)].flatMap((time) => time ?? []);
 		if (times.length > 0) await this.ctx.storage.setAlarm(Math.min(...times));
 	}
 
@@ -269,27 +278,5 @@ export abstract class VectorRegistryObject extends DurableObject {
 			)
 			.catch(() => 0);
 		return now + ENQUEUE_AFTER_MS;
-	}
-
-	async #dropDue(now: number): Promise<number | undefined> {
-		const due = this.#sql
-			.exec<{ json: string; object: string }>(
-				"SELECT object, json FROM deleted_indexes WHERE next_at <= ? LIMIT ?",
-				now,
-				INDEXES_AT_ONCE,
-			)
-			.toArray();
-		for (const { json, object } of due) {
-			try {
-				await this.drop(JSON.parse(json));
-				this.#sql.exec("DELETE FROM deleted_indexes WHERE object = ?", object);
-			} catch {
-				this.#sql.exec("UPDATE deleted_indexes SET next_at = ? WHERE object = ?", now + RETRY_MS, object);
-			}
-		}
-		const { next } = this.#sql
-			.exec<{ next: number | null }>("SELECT min(next_at) AS next FROM deleted_indexes")
-			.one();
-		return next ?? undefined;
 	}
 }

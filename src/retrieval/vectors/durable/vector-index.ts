@@ -3,7 +3,6 @@
  * deleted, or was never created, is empty.
  */
 import { DurableObject } from "cloudflare:workers";
-import { AiError, type FailureKey } from "../../../core/errors.ts";
 import type { NumberedProperty } from "../properties.ts";
 import type {
 	MetadataIndex,
@@ -15,16 +14,12 @@ import type {
 	VectorPage,
 	VectorQuery,
 } from "../records.ts";
+import { answerOf, type IndexAnswer } from "./index-answer.ts";
 import { IndexEngine } from "./index-engine.ts";
 import { type IndexSetup, StateTable } from "./index-state.ts";
 import type { MutationPart } from "./journal.ts";
 import type { IndexSize } from "./registry.ts";
 import { Shard, type ShardCalls, type ShardQuery } from "./shard.ts";
-
-/** `gone`: the index was deleted. */
-export type IndexAnswer<Value> =
-	| { ok: true; value: Value }
-	| { ok: false; failure: FailureKey | "gone"; description: string };
 
 /** A failed application of mutations is repeated. */
 const RETRY_MS = 5_000;
@@ -138,14 +133,7 @@ export abstract class VectorIndexObject extends DurableObject implements ShardCa
 
 	async #answer<Value>(use: (engine: IndexEngine) => Value | Promise<Value>): Promise<IndexAnswer<Value>> {
 		if (!this.#state.current) return { ok: false, failure: "gone", description: "" };
-		try {
-			return { ok: true, value: await use(this.#open()) };
-		} catch (thrown) {
-			// RPC would lose the class of the error.
-			if (thrown instanceof AiError)
-				return { ok: false, failure: thrown.key, description: thrown.description };
-			throw thrown;
-		}
+		return answerOf(() => use(this.#open()));
 	}
 
 	/** If it fails, what the object has in memory differs from the disk: it starts again. */

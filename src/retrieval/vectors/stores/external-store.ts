@@ -3,6 +3,7 @@ import { AiError } from "../../../core/errors.ts";
 import type { Connect } from "../../../outbound/driver-socket.ts";
 import type { VectorBatch, VectorIndexRecord, VectorMatch, VectorMetric } from "../records.ts";
 import type { VectorStore } from "../vector-store.ts";
+import type { KeptConnections } from "./pgvector/kept-connections.ts";
 
 export interface StoreServices {
 	fetch: typeof fetch;
@@ -21,6 +22,8 @@ export interface ExternalIndex {
 	written?(size: { vectors: number; bytes: number }): void;
 	/** Fires when the caller leaves. */
 	signal?: AbortSignal | undefined;
+	/** For queries, in the object that has the connections. */
+	kept?: KeptConnections | undefined;
 }
 
 /** Opens an index of a store. What the indexes of the store share in a process is in the closure. */

@@ -14,6 +14,12 @@ export class ExternalStores {
 		this.#services = services;
 	}
 
+	/** Its queries use connections that the object of the account keeps. Hyperdrive has a pool of its own. */
+	keepsConnections(name: string): boolean {
+		const setting = this.#settings.get(name);
+		return setting?.kind === "pgvector" && !("hyperdrive" in setting.server);
+	}
+
 	/** Each method throws 502 if the configuration has no such store any more. */
 	storeOf(external: ExternalIndex): VectorStore {
 		const store = async () => (await this.#open(external.name))(external);

@@ -1,35 +1,35 @@
 /**
- * Sessions of a PostgreSQL server. A socket belongs to the request that opened it, so each operation has a connection of its own. A pool
- * between both is a Hyperdrive binding, or PgBouncer.
+ * Sessions of a PostgreSQL server. A socket belongs to the request or the object that opened it. So a session of a request has a connection of
+ * its own, and a query in the registry of an account uses one that the registry keeps. A Hyperdrive binding has a pool of its own.
  */
-import postgres from "postgres";
 import { AiError } from "../../../../core/errors.ts";
 import { CallDeadline } from "../../../../outbound/deadline.ts";
-import { connectOut, DriverSocket } from "../../../../outbound/driver-socket.ts";
 import { DATABASE_CALL } from "../../../../outbound/limits.ts";
 import { indexNotFound } from "../../failures.ts";
 import { type ExternalIndex, type StoreServices, storeFailed } from "../external-store.ts";
 import type { PgvectorSetting, PostgresServer } from "../store-settings.ts";
-
-/** The values of `$1`, `$2` and so on. */
-export type RunSql = <Row extends object>(
-	text: string,
-	...values: readonly (string | number | null)[]
-) => Promise<Row[]>;
+import { type RunSql, SqlConnection } from "./connection.ts";
+import { KEEP_MS } from "./kept-connections.ts";
+import { ConnectionPlaces } from "./places.ts";
 
 /** The server has no free connection: the process looks again after this time. */
 const RETRY_MS = 10;
-const SSL_REQUEST = new Uint8Array([0, 0, 0, 8, 4, 210, 22, 47]);
-const SSL_ACCEPTED = 83;
+/** A kept connection exists a little longer than its timer. */
+const KEPT_FOR_MS = KEEP_MS + 1_000;
 const NO_SIGNAL = new AbortController().signal;
+
+type SessionServices = StoreServices & {
+	/** Milliseconds of the session. */
+	totalMs: number;
+};
 
 export class SqlConnections {
 	readonly #setting: PgvectorSetting;
-	/** Times after which a connection does not exist any more, whatever has happened to the request that opened it. */
-	readonly #open = new Set<{ until: number }>();
+	readonly #places: ConnectionPlaces;
 
 	constructor(setting: PgvectorSetting) {
 		this.#setting = setting;
+		this.#places = new ConnectionPlaces(setting.maxConnections);
 	}
 
 	get schema(): string {
@@ -40,50 +40,78 @@ export class SqlConnections {
 		return this.#setting.efSearch;
 	}
 
-	/** Runs the queries of `work` in a connection. */
+	/**
+	 * Runs the queries of `work` in a connection. With `external.kept`, `work` only reads: it runs again in a new connection if the server has
+	 * closed the kept one, as when it was restarted.
+	 */
 	async session<Value>(
 		work: (run: RunSql) => Promise<Value>,
-		{ index, name, signal = NO_SIGNAL }: ExternalIndex,
-		{ totalMs, ...services }: StoreServices & { totalMs: number },
+		external: ExternalIndex,
+		services: SessionServices,
 	): Promise<Value> {
-		const release = await this.#admit(name, signal, services);
+		const first = external.kept?.take(this) ?? (await this.#open(external, services));
+		try {
+			return await this.#use(first, work, external, services);
+		} catch (error) {
+			if (!(error instanceof ConnectionLost)) throw error;
+		}
+		const { kept: _, ...fresh } = external;
+		return this.#use(await this.#open(fresh, services), work, external, services);
+	}
+
+	/** Throws {@link ConnectionLost} only for a connection that was used before. */
+	async #use<Value>(
+		connection: SqlConnection,
+		work: (run: RunSql) => Promise<Value>,
+		{ index, kept, name, signal = NO_SIGNAL }: ExternalIndex,
+		{ now, totalMs }: SessionServices,
+	): Promise<Value> {
 		const late = (ms: number) => storeFailed(name, `did not answer within ${ms} ms`);
-		const deadline = new CallDeadline({ now: services.now, signal, totalMs, silent: late, late });
-		const sql = postgres({ ...this.#driverOptions(name, deadline.signal, services) });
+		const deadline = new CallDeadline({ now, signal, totalMs, silent: late, late });
+		const leave = () => connection.abort();
+		signal.addEventListener("abort", leave, { once: true });
+		connection.place.renew(now() + DATABASE_CALL.totalMs);
+		connection.begin();
 		try {
 			deadline.expect(DATABASE_CALL.silentMs);
-			return await deadline.race(
+			const value = await deadline.race(
 				work((text, ...values) => {
 					deadline.expect(DATABASE_CALL.silentMs);
-					return sql.unsafe(text, [...values]) as unknown as Promise<never[]>;
+					return connection.run(text, ...values);
 				}),
 			);
+			if (kept && this.#places.mayKeep(connection.place, now())) {
+				connection.place.renew(now() + KEPT_FOR_MS);
+				kept.put(this, connection);
+			} else await connection.end();
+			return value;
 		} catch (error) {
-			deadline.abort(new AiError("aborted"));
-			throw failureOf(error, name, index.name);
+			const isLost = connection.uses > 1 && !signal.aborted && (connection.isLost || endsConnection(error));
+			connection.abort();
+			throw isLost ? new ConnectionLost() : failureOf(error, name, index.name);
 		} finally {
-			release();
-			await sql.end({ timeout: 0 }).catch(() => {});
+			signal.removeEventListener("abort", leave);
 			deadline.close();
 		}
 	}
 
-	#driverOptions(name: string, signal: AbortSignal, services: StoreServices) {
-		const server = this.#server();
-		const { database, password, user } = server;
-		let isOpened = false;
-		return {
-			...{ database, user, pass: password, host: server.hostname, port: server.port },
-			max: 1,
-			// The deadline ends a connection, and one that is lost is not opened again.
-			...{ connect_timeout: 0, idle_timeout: 0, max_lifetime: null, keep_alive: null },
-			...{ fetch_types: false, prepare: false, onnotice: () => {} },
-			socket() {
-				if (isOpened) throw storeFailed(name, "has closed the connection");
-				isOpened = true;
-				return openSocket(server, name, signal, services);
-			},
-		};
+	/** Waits for a free place, or for a connection that is kept. */
+	async #open(
+		{ index, kept, name, signal = NO_SIGNAL }: ExternalIndex,
+		{ connect, now, wait }: SessionServices,
+	): Promise<SqlConnection> {
+		const account = index.object.slice(0, index.object.lastIndexOf("/"));
+		const start = now();
+		for (;;) {
+			const place = this.#places.take(account, { now: now(), until: now() + DATABASE_CALL.totalMs });
+			if (place) return new SqlConnection({ server: this.#server(), name, connect, place });
+			if (signal.aborted) throw new AiError("aborted");
+			if (now() - start > DATABASE_CALL.silentMs)
+				throw storeFailed(name, `has no free connection of its ${this.#places.max} (max_connections)`);
+			await wait(RETRY_MS);
+			const free = kept?.take(this);
+			if (free) return free;
+		}
 	}
 
 	#server(): PostgresServer {
@@ -97,58 +125,16 @@ export class SqlConnections {
 			password: decodeURIComponent(url.password),
 		};
 	}
-
-	/** Waits for a free connection. */
-	async #admit(name: string, signal: AbortSignal, { now, wait }: StoreServices): Promise<() => void> {
-		const { maxConnections } = this.#setting;
-		const start = now();
-		for (;;) {
-			for (const one of this.#open) if (one.until < now()) this.#open.delete(one);
-			if (this.#open.size < maxConnections) break;
-			if (signal.aborted) throw new AiError("aborted");
-			if (now() - start > DATABASE_CALL.silentMs)
-				throw storeFailed(name, `has no free connection of its ${maxConnections} (max_connections)`);
-			await wait(RETRY_MS);
-		}
-		const own = { until: now() + DATABASE_CALL.totalMs };
-		const release = () => void this.#open.delete(own);
-		this.#open.add(own);
-		signal.addEventListener("abort", release, { once: true });
-		return () => {
-			signal.removeEventListener("abort", release);
-			release();
-		};
-	}
 }
 
-async function openSocket(
-	{ hasTls, hostname, port }: PostgresServer,
-	name: string,
-	signal: AbortSignal,
-	{ connect }: StoreServices,
-): Promise<DriverSocket> {
-	const socket = connectOut({ connect, hostname, port, hasTls, signal });
-	const secure = hasTls ? await startTls(socket, hostname, name) : socket;
-	return new DriverSocket(secure, { signal, maxBytes: DATABASE_CALL.maxBytes });
-}
-
-/** https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-SSL. The runtime verifies the certificate. */
-async function startTls(socket: Socket, hostname: string, name: string): Promise<Socket> {
-	const writer = socket.writable.getWriter();
-	const reader = (socket.readable as ReadableStream<Uint8Array>).getReader();
-	await writer.write(SSL_REQUEST);
-	const { value } = await reader.read();
-	writer.releaseLock();
-	reader.releaseLock();
-	if (value?.length === 1 && value[0] === SSL_ACCEPTED)
-		return socket.startTls({ expectedServerHostname: hostname });
-	await socket.close();
-	throw storeFailed(name, "does not accept TLS");
-}
+/** A kept connection, before it has answered. */
+class ConnectionLost extends Error {}
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const SQLSTATE = /^[\dA-Z]{5}$/;
 const GONE = new Set(["42P01", "3F000"]);
+/** The server ends the connection: it stops, has crashed, or ends idle ones. */
+const ENDED = new Set(["57P01", "57P02", "57P05", "25P03"]);
 const PROBLEMS: Readonly<Record<string, string>> = {
 	"28P01": "refuses the user or the password",
 	"28000": "refuses the user",
@@ -159,10 +145,15 @@ const PROBLEMS: Readonly<Record<string, string>> = {
 	"58P01": "has no extension pgvector",
 };
 
+const codeOf = (error: unknown): string =>
+	error instanceof Error && "code" in error ? String(error.code) : "";
+
+const endsConnection = (error: unknown): boolean => ENDED.has(codeOf(error));
+
 /** A message of the server may contain values. */
 function failureOf(error: unknown, name: string, index: string): AiError {
 	if (error instanceof AiError) return error;
-	const code = error instanceof Error && "code" in error ? String(error.code) : "";
+	const code = codeOf(error);
 	if (GONE.has(code)) return indexNotFound(index);
 	if (!SQLSTATE.test(code)) return storeFailed(name, "cannot be reached", error);
 	return storeFailed(name, `${PROBLEMS[code] ?? "has refused a query"} (SQLSTATE ${code})`);

@@ -21,7 +21,8 @@ import type {
 import type { VectorStore } from "../../vector-store.ts";
 import { collectionOf, type ExternalIndex, type OpenStore, type StoreServices } from "../external-store.ts";
 import type { PgvectorSetting } from "../store-settings.ts";
-import { type RunSql, SqlConnections } from "./database.ts";
+import type { RunSql } from "./connection.ts";
+import { SqlConnections } from "./database.ts";
 import { applyMutation } from "./mutations.ts";
 import { createTables, dropTables, type Tables, tablesOf } from "./schema.ts";
 import { search, valuesOf } from "./search.ts";
@@ -51,11 +52,13 @@ class PgvectorStore implements VectorStore {
 		this.#tables = tablesOf(connections.schema, collectionOf(external.index));
 	}
 
+	/** In a connection of its own. */
 	#session<Value>(
 		work: (run: RunSql) => Promise<Value>,
 		totalMs: number = DATABASE_CALL.readMs,
 	): Promise<Value> {
-		return this.#connections.session(work, this.#external, { ...this.#services, totalMs });
+		const { kept: _, ...external } = this.#external;
+		return this.#connections.session(work, external, { ...this.#services, totalMs });
 	}
 
 	/** A failure ends the connection, and so the transaction. */
@@ -127,7 +130,7 @@ class PgvectorStore implements VectorStore {
 	}
 
 	query(query: VectorQuery): Promise<VectorMatch[]> {
-		return this.#session(async (run) => {
+		const work = async (run: RunSql) => {
 			const { properties, vectors } = await this.#state(run);
 			const id = typeof query.vector === "string" ? query.vector : undefined;
 			const vector = id === undefined ? query.vector : (await this.#read(run, [id]))[0]?.values;
@@ -136,7 +139,9 @@ class PgvectorStore implements VectorStore {
 			const { efSearch } = this.#connections;
 			const index = { tables: this.#tables, metric, vectors, properties: properties.all, efSearch };
 			return search(run, { ...query, vector }, index);
-		});
+		};
+		const services = { ...this.#services, totalMs: DATABASE_CALL.readMs };
+		return this.#connections.session(work, this.#external, services);
 	}
 
 	get(ids: readonly string[]): Promise<StoredVector[]> {

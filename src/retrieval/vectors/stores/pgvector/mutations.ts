@@ -4,7 +4,7 @@ import { indexedValue } from "../../metadata.ts";
 import type { NumberedProperty } from "../../properties.ts";
 import type { Mutation, VectorBatch } from "../../records.ts";
 import { distinct } from "../external-store.ts";
-import type { RunSql } from "./database.ts";
+import type { RunSql } from "./connection.ts";
 import type { Tables } from "./schema.ts";
 import { encoded } from "./text.ts";
 

@@ -4,7 +4,7 @@
  */
 import type { VectorMetric } from "../../records.ts";
 import { storeFailed } from "../external-store.ts";
-import type { RunSql } from "./database.ts";
+import type { RunSql } from "./connection.ts";
 
 /** Iterative scans, which filters need, are in pgvector 0.8. */
 const OLDEST_VERSION = [0, 8] as const;

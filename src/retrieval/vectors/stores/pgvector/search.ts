@@ -3,7 +3,7 @@ import { nested } from "../../metadata.ts";
 import { type NumberedProperty, selectedConditions } from "../../properties.ts";
 import type { VectorMatch, VectorMetric, VectorQuery } from "../../records.ts";
 import { betterFirst } from "../external-store.ts";
-import type { RunSql } from "./database.ts";
+import type { RunSql } from "./connection.ts";
 import { Parameters, whereSql } from "./filter-sql.ts";
 import { distanceOperator, type Tables } from "./schema.ts";
 import { decoded } from "./text.ts";
