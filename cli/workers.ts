@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { startFolderWriter } from "../scripts/adapters/folder-writer.ts";
 import { guardConnections } from "../scripts/connections/guard.ts";
 import { startConverter } from "../scripts/documents/converter.ts";
-import { runtimeSettings } from "../scripts/settings.ts";
+import { runtimeSettings, V8_FLAGS } from "../scripts/settings.ts";
 import type { LockedState } from "../scripts/state-lock.ts";
 import { stopWith } from "../scripts/stop-with.ts";
 import { type Served, serve, type WorkerSpec } from "../scripts/workerd.ts";
@@ -193,8 +193,7 @@ function specOf(paths: WorkerPaths, options: SpecOptions): WorkerSpec {
 			...sockets,
 		],
 		services,
-		// The guard tells the Worker when to collect garbage.
-		v8Flags: ["--expose-gc"],
+		v8Flags: V8_FLAGS,
 		detached: true,
 		onOutput: (stdout, stderr) => {
 			log.follow(stdout, "info");

@@ -13,6 +13,12 @@ import type { WorkerSpec } from "./workerd.ts";
 /** Flags that are defaults of the runtime from a date on. If they are set, the runtime warns at each start. */
 const DEFAULT_SINCE: Readonly<Record<string, string>> = { nodejs_compat: "2026-08-04" };
 
+/**
+ * Options of V8 for a gateway that serves. The guard tells the Worker when to collect garbage. The space for new objects is 8 MB: the
+ * default made a process 140 MB larger under the same load, and no request cheaper.
+ */
+export const V8_FLAGS = ["--expose-gc", "--max-semi-space-size=8"];
+
 export const PROJECT_CONFIG = join(ROOT, "wrangler.jsonc");
 
 type RuntimeSettings = Pick<WorkerSpec, "assets" | "compatibilityDate" | "compatibilityFlags" | "objects">;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { modulesIn } from "../../miniflare/modules.ts";
 import { freePort } from "../../scripts/free-port.ts";
-import { runtimeSettings } from "../../scripts/settings.ts";
+import { runtimeSettings, V8_FLAGS } from "../../scripts/settings.ts";
 import { listening, serve, singleModule, stop, type WorkerSpec } from "../../scripts/workerd.ts";
 import type { Ask } from "./load.ts";
 import { installPeer } from "./peer.ts";
@@ -247,6 +247,7 @@ async function ganglion(
 			ADMIN_TOKEN,
 		},
 		...runtimeSettings(),
+		v8Flags: V8_FLAGS,
 		...(inspectorPort !== undefined && { inspectorPort }),
 		...(wrapper && { wrapper }),
 	};
