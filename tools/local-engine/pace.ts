@@ -1,7 +1,6 @@
 /**
- * From the start to the first token, and what the gateway adds to a call of llama-server, each in three runs. llama-server closes each connection
- * after an answer without saying so, so direct calls connect anew; the gateway has one connection, and calls the model's own process on another
- * one. CPU is counted by `/proc`, because latencies depend on the machine's other work.
+ * From the start to the first token, and what the gateway adds to a call of the model's own process in llama-server, each in three runs. Both
+ * have one kept connection. CPU is counted by `/proc`, because latencies depend on the machine's other work.
  */
 import { cpuMicroseconds } from "../bench/process.ts";
 import { quantile } from "../bench/statistics.ts";
@@ -12,17 +11,17 @@ import {
 	chat,
 	GATEWAY_PATH,
 	MODELS,
+	modelProcesses,
 	newFolder,
 	oneConnection,
 	processesOf,
 	remove,
-	routerOf,
 	startGateway,
 } from "./gateway.ts";
 
 const RUNS = 3;
 /** The engine of JavaScript compiles what is called often. */
-const WARM_UPS = 200;
+const WARM_UPS = 500;
 const [MODEL] = MODELS;
 
 export async function pace(file: string, requests = 500): Promise<boolean> {
@@ -40,11 +39,11 @@ export async function pace(file: string, requests = 500): Promise<boolean> {
 			return first !== undefined;
 		});
 		starts.push(first?.firstMs ?? Number.NaN);
-		const router = routerOf(folder);
-		if (!router) throw new Error(`no llama-server\n${gateway.output()}`);
-		const engine = addressOf(router);
+		const [own] = modelProcesses(folder);
+		if (!own) throw new Error(`no process of a model\n${gateway.output()}`);
+		const engine = addressOf(own);
 		const owned = ownProcesses(folder);
-		const through = oneConnection();
+		const [past, through] = [oneConnection(), oneConnection()];
 		const times: Record<"direct" | "gateway", number[]> = { direct: [], gateway: [] };
 		const cpu = (): number => owned.reduce((sum, pid) => sum + cpuMicroseconds(pid), 0) / 1_000;
 		const before = cpu();
@@ -54,6 +53,7 @@ export async function pace(file: string, requests = 500): Promise<boolean> {
 				model: MODEL,
 				path: "/v1/chat/completions",
 				key: engine.key,
+				agent: past,
 			});
 			const passed = await chat(gateway.port, { model: MODEL, path: GATEWAY_PATH, agent: through });
 			if (direct.status !== 200 || passed.status !== 200)
@@ -68,6 +68,7 @@ export async function pace(file: string, requests = 500): Promise<boolean> {
 		console.log(
 			`run ${run + 1}: first token after ${Math.round(starts.at(-1) ?? 0)} ms; p50 of llama-server ${direct.toFixed(2)} ms, through the gateway ${passed.toFixed(2)} ms; CPU of the gateway a call ${share.toFixed(2)} ms`,
 		);
+		past.destroy();
 		through.destroy();
 		await gateway.kill("SIGTERM");
 		remove(folder);

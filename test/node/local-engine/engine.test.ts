@@ -1,9 +1,9 @@
 /**
  * The managed llama-server: a scripted one, which obeys the same options and routes, and a real one if LLAMA_SERVER names it, or PATH has it.
- * The real one serves the models of LLAMA_TEST_CHAT and LLAMA_TEST_EMBEDDINGS: two small files, whose answers are judged by their shape.
+ * The answers of the real one are those of random numbers, and are judged by their shape.
  */
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -22,6 +22,7 @@ import { type Hub, startHub } from "./hub.ts";
 import { redImage, silence } from "./media.ts";
 import { packages, program, writeFiles } from "./onnx-engine.ts";
 import { speechModel, translationModel } from "./tiny-generators.ts";
+import { tinyChat } from "./tiny-gguf.ts";
 import {
 	DETECTED_SCORE,
 	detectionModel,
@@ -606,24 +607,16 @@ describe.skipIf(!program)("ganglion dev --engine local with ONNX models", () => 
 });
 
 const real = await findLlamaServer(process.env).catch(() => undefined);
-const { LLAMA_TEST_CHAT: chatFile, LLAMA_TEST_EMBEDDINGS: embeddingsFile } = process.env;
-const skips = !real || !chatFile || !embeddingsFile;
 afterAll(() => {
-	if (skips)
-		console.warn(
-			"The test with a real llama-server was skipped: set LLAMA_SERVER (or PATH), LLAMA_TEST_CHAT and LLAMA_TEST_EMBEDDINGS to run it.",
-		);
+	if (!real)
+		console.warn("The tests with a real llama-server were skipped: set LLAMA_SERVER (or PATH) to run them.");
 });
 
-describe.skipIf(skips)("a real llama-server", () => {
+describe.skipIf(!real)("a real llama-server", () => {
 	const placeReal = (): void => {
-		for (const [name, file] of [
-			[LLAMA, chatFile],
-			[BGE, embeddingsFile],
-			["@cf/baai/bge-reranker-base", embeddingsFile],
-		] as const) {
-			place(name, { file: file ?? "" });
-		}
+		const file = join(folder, "tiny.gguf");
+		writeFileSync(file, tinyChat());
+		for (const name of [LLAMA, BGE, "@cf/baai/bge-reranker-base"]) place(name, { file });
 		env.LLAMA_SERVER = real?.command ?? "";
 	};
 
@@ -658,7 +651,6 @@ describe.skipIf(skips)("a real llama-server", () => {
 	// Its tokens are bytes, so it can write any text that a grammar demands.
 	it("obeys a JSON schema", async () => {
 		placeReal();
-		place(LLAMA, { file: embeddingsFile ?? "" });
 		const engine = await start();
 		const schema = {
 			type: "object",
@@ -685,7 +677,7 @@ describe.skipIf(skips)("a real llama-server", () => {
 	])("names the cure for a file %s, and serves the others", async (_, broken) => {
 		placeReal();
 		const file = join(folder, "broken.gguf");
-		writeFileSync(file, broken(readFileSync(chatFile ?? "")));
+		writeFileSync(file, broken(tinyChat()));
 		place(LLAMA, { file });
 		const engine = await start();
 		const answer = await post(engine, LLAMA, "/v1/chat/completions", HI);

@@ -9,10 +9,12 @@ const chunk = (type: string, content: Buffer): Buffer => {
 	return Buffer.concat([ends.subarray(0, 4), body, ends.subarray(4)]);
 };
 
-/** A PNG of 8 by 8 red pixels. */
-export function redImage(): Uint8Array<ArrayBuffer> {
+export const redImage = (): Uint8Array<ArrayBuffer> => plainImage([255, 0, 0]);
+
+/** A PNG of 8 by 8 pixels of one colour: red, green and blue, to 255. */
+export function plainImage(colour: readonly [number, number, number]): Uint8Array<ArrayBuffer> {
 	const header = Buffer.from([0, 0, 0, 8, 0, 0, 0, 8, 8, 2, 0, 0, 0]);
-	const row = Buffer.from([0, ...Array.from({ length: 8 }, () => [255, 0, 0]).flat()]);
+	const row = Buffer.from([0, ...Array.from({ length: 8 }, () => colour).flat()]);
 	const rows = deflateSync(Buffer.concat(Array.from({ length: 8 }, () => row)));
 	const signature = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]);
 	return Uint8Array.from(
