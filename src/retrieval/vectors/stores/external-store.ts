@@ -1,5 +1,4 @@
 /** What the kinds of stores outside of this gateway have in common. */
-import { AiError } from "../../../core/errors.ts";
 import type { Connect } from "../../../outbound/driver-socket.ts";
 import type { VectorBatch, VectorIndexRecord, VectorMatch, VectorMetric } from "../records.ts";
 import type { VectorStore } from "../vector-store.ts";
@@ -28,10 +27,6 @@ export interface ExternalIndex {
 
 /** Opens an index of a store. What the indexes of the store share in a process is in the closure. */
 export type OpenStore = (external: ExternalIndex) => VectorStore;
-
-/** Contains nothing that the store has answered: it may quote metadata. */
-export const storeFailed = (name: string, problem: string, cause?: unknown): AiError =>
-	new AiError("vectorsUnavailable", `The vector store "${name}" ${problem}`, { cause });
 
 const UUID = /([\da-f]{8})-([\da-f]{4})-([\da-f]{4})-([\da-f]{4})-([\da-f]{12})$/;
 

@@ -6,7 +6,8 @@ import { callOut } from "../../../outbound/call-out.ts";
 import { CallDeadline } from "../../../outbound/deadline.ts";
 import { limitedBody } from "../../../outbound/limited-body.ts";
 import { DATABASE_CALL } from "../../../outbound/limits.ts";
-import { type ExternalIndex, type StoreServices, storeFailed } from "./external-store.ts";
+import type { ExternalIndex, StoreServices } from "./external-store.ts";
+import { storeFailed } from "./store-failed.ts";
 
 export interface JsonCall {
 	method: "DELETE" | "GET" | "POST" | "PUT";

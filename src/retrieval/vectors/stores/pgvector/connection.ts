@@ -3,7 +3,7 @@ import postgres from "postgres";
 import { AiError } from "../../../../core/errors.ts";
 import { type Connect, connectOut, DriverSocket } from "../../../../outbound/driver-socket.ts";
 import { DATABASE_CALL } from "../../../../outbound/limits.ts";
-import { storeFailed } from "../external-store.ts";
+import { storeFailed } from "../store-failed.ts";
 import type { PostgresServer } from "../store-settings.ts";
 import type { Place } from "./places.ts";
 

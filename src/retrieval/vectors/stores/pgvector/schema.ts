@@ -3,7 +3,7 @@
  * (https://github.com/pgvector/pgvector#hnsw). Three further tables have the state of all indexes.
  */
 import type { VectorMetric } from "../../records.ts";
-import { storeFailed } from "../external-store.ts";
+import { storeFailed } from "../store-failed.ts";
 import type { RunSql } from "./connection.ts";
 
 /** Iterative scans, which filters need, are in pgvector 0.8. */

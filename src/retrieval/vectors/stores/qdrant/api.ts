@@ -2,8 +2,9 @@
 import type { AiError } from "../../../../core/errors.ts";
 import { isRecord } from "../../../../core/json.ts";
 import { indexNotFound } from "../../failures.ts";
-import { type ExternalIndex, type StoreServices, storeFailed } from "../external-store.ts";
+import type { ExternalIndex, StoreServices } from "../external-store.ts";
 import { callStore, type JsonCall } from "../json-call.ts";
+import { storeFailed } from "../store-failed.ts";
 import type { QdrantSetting } from "../store-settings.ts";
 
 /** A point as the server sends it. */

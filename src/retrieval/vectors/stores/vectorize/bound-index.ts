@@ -15,7 +15,8 @@ import type {
 	VectorQuery,
 } from "../../records.ts";
 import type { VectorStore } from "../../vector-store.ts";
-import { type ExternalIndex, storeFailed } from "../external-store.ts";
+import type { ExternalIndex } from "../external-store.ts";
+import { storeFailed } from "../store-failed.ts";
 import type { BoundVectorize } from "../store-settings.ts";
 import {
 	hostedFailure,

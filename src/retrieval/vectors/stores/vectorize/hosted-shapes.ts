@@ -11,7 +11,8 @@ import type {
 	VectorMatch,
 	VectorQuery,
 } from "../../records.ts";
-import { type ExternalIndex, storeFailed } from "../external-store.ts";
+import type { ExternalIndex } from "../external-store.ts";
+import { storeFailed } from "../store-failed.ts";
 
 /** The vectors of a batch as objects of the product. */
 export function* hostedVectors({ records, values }: VectorBatch, dimensions: number): Generator<object> {

@@ -15,8 +15,9 @@ import {
 	type VectorQuery,
 } from "../../records.ts";
 import type { VectorStore } from "../../vector-store.ts";
-import { type ExternalIndex, type StoreServices, storeFailed } from "../external-store.ts";
+import type { ExternalIndex, StoreServices } from "../external-store.ts";
 import { callStore } from "../json-call.ts";
+import { storeFailed } from "../store-failed.ts";
 import type { VectorizeAccount } from "../store-settings.ts";
 import {
 	hostedFailure,
