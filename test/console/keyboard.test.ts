@@ -16,10 +16,15 @@ const hasFocus = (target: Locator): Promise<boolean> =>
 const expectFocus = (target: Locator): Promise<void> =>
 	expect.poll(async () => (await target.count()) === 1 && hasFocus(target), { timeout: 60_000 }).toBe(true);
 
-/** Presses Tab until the control has the focus. */
+/** Presses Tab until the control has the focus. A search by role visits all of the page, so it is not done for each stop. */
 async function tabTo(page: Page, target: Locator): Promise<void> {
-	await target.waitFor();
-	for (let stops = 0; !(await hasFocus(target)); stops++) {
+	let element = await target.elementHandle();
+	const isReached = async (): Promise<boolean> => {
+		// The page may have replaced the element meanwhile.
+		if (!(await element?.evaluate(({ isConnected }) => isConnected))) element = await target.elementHandle();
+		return element?.evaluate((node) => node.ownerDocument.activeElement === node) ?? false;
+	};
+	for (let stops = 0; !(await isReached()); stops++) {
 		expect(stops, `stops before ${target}`).toBeLessThan(MAX_STOPS);
 		await page.keyboard.press("Tab");
 	}
