@@ -19,14 +19,14 @@ const PRICES = [
 	{ unit: "per M input tokens", neurons: 100_000 },
 	{ unit: "per M output tokens", neurons: 200_000 },
 ];
-const priced = { task: "Text Generation", prices: PRICES };
+export const PRICED = { task: "Text Generation", prices: PRICES };
 
 const VARS = {
 	BACKENDS: { engine: { kind: "openai", url: "http://engine/v1" } },
 	ROUTES: Object.fromEntries(
 		["old", "new", "judge"].map((name) => [name, [{ backend: "engine", model: name }]]),
 	),
-	MODELS: { old: priced, new: priced, judge: priced },
+	MODELS: { old: PRICED, new: PRICED, judge: PRICED },
 };
 export const USAGE = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 };
 
