@@ -1,5 +1,6 @@
 /** A script of the project, run as a stranger runs it, and what it says. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { endWithThisProcess } from "../../scripts/parent.ts";
 
 const children = new Set<ChildProcess>();
 
@@ -29,6 +30,8 @@ export function runScript(file: string, args: string[], { env = {}, npm, group }
 		detached: group ?? false,
 	});
 	children.add(child);
+	// A run of Vitest that is stopped calls neither `afterEach` nor the end of a global setup.
+	endWithThisProcess(child);
 	let output = "";
 	const exit = new Promise<number | null>((done) => child.once("exit", done));
 	const listeners = new Set<() => void>();

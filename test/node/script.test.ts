@@ -1,0 +1,27 @@
+/** What a test starts does not outlive it. */
+import { resolve } from "node:path";
+import { expect, it } from "vitest";
+import { runScript } from "./script.ts";
+
+const isRunning = (pid: number): boolean => {
+	try {
+		return process.kill(pid, 0);
+	} catch {
+		return false;
+	}
+};
+
+it.each(["SIGTERM", "SIGKILL"] as const)(
+	"a script ends with the process that runs it, by %s",
+	async (signal) => {
+		const code = `
+		import { runScript } from ${JSON.stringify(resolve("test/node/script.ts"))};
+		console.log("pid", runScript("--eval", ["setInterval(() => {}, 1000)"]).pid);
+	`;
+		const parent = runScript("--input-type=module", ["--eval", code]);
+		const [, pid] = /pid (\d+)/.exec(await parent.until(/pid \d+/)) ?? [];
+		expect(isRunning(Number(pid))).toBe(true);
+		parent.kill(signal);
+		await expect.poll(() => isRunning(Number(pid))).toBe(false);
+	},
+);
