@@ -34,7 +34,10 @@ export class Commands {
 		const { data } = Command.safeParse(body);
 		const weights = data && findWeights(data.model, Date.now());
 		if (!weights)
-			throw new LocalProblem("weights_missing", "No such model: expected the name of one in /status");
+			throw new LocalProblem(
+				"weights_missing",
+				"model: expected a name of the list (GET /client/v4/local-models)",
+			);
 		await this.#change(name, weights, data.accept_licence ?? false);
 		return { model: weights.name };
 	}

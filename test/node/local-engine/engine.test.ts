@@ -295,6 +295,20 @@ describe("the local engine", () => {
 			expect((await post(engine, BGE, "/v1/embeddings", { input: "a" })).status).toBe(200);
 		});
 
+		it("refuses a command for weights that no table has", async () => {
+			const refused = await command(await start(), "pull", { model: "nope" });
+			expect([refused.status, await refused.json()]).toEqual([
+				404,
+				{
+					error: {
+						code: "weights_missing",
+						type: "local_engine",
+						message: "model: expected a name of the list (GET /client/v4/local-models)",
+					},
+				},
+			]);
+		});
+
 		it("downloads, reports and removes by command", async () => {
 			const engine = await start();
 			hub.fault = "silent amid";
