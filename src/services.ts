@@ -187,7 +187,7 @@ export function createPersistent(
 		jobPace.observer,
 	];
 	const directory = new DirectoryCache({
-		...{ now, shards },
+		...{ now, shards, wait, waitUntil: keepAlive },
 		directory: directoryObject,
 		isOlder: olderAccounts(local),
 	});

@@ -93,7 +93,7 @@ export async function tokenOf(
 	account: string,
 	limits: TokenFields["limits"] = {},
 	more: Partial<TokenFields> = {},
-	calls: AccountCalls = callsTo(account),
+	calls: Pick<AccountCalls, "tokens"> = callsTo(account),
 ): Promise<Admission["credential"]> {
 	const hash = crypto.randomUUID().replaceAll("-", "").repeat(2);
 	const policies: TokenFields["policies"] = [

@@ -14,6 +14,7 @@ const SHORT: ReadonlySet<AccountMethod> = new Set<AccountMethod>([
 	"journal",
 	"checkLeases",
 	"settle",
+	"tokens",
 	"verify",
 ]);
 

@@ -4,8 +4,15 @@
  * absence of an account is cached for two seconds, because another isolate may record it meanwhile.
  */
 import { BoundedMap } from "../../core/bounded-map.ts";
-import type { Directory, DirectoryPage, DirectoryQuery, RecordedAccount } from "../durable/directory.ts";
+import type {
+	Directory,
+	DirectoryPage,
+	DirectoryQuery,
+	NewAccount,
+	RecordedAccount,
+} from "../durable/directory.ts";
 import { newPlace, ownPlace } from "../places.ts";
+import { BatchQueue } from "./batch-queue.ts";
 
 /** At the bounds all are dropped, and the directory is called again. */
 const MAX_PLACES = 100_000;
@@ -23,6 +30,9 @@ interface DirectoryCacheServices {
 	directory(): DirectoryCalls;
 	/** Milliseconds since the epoch. */
 	now(): number;
+	wait(milliseconds: number): Promise<void>;
+	/** Keeps the context of the current request alive. */
+	waitUntil(promise: Promise<unknown>): void;
 	/** Whether a version without a directory has created the account. Absent: none is of such a version. */
 	isOlder?(account: string): boolean;
 	/** For the places of new accounts. Default: 0. */
@@ -37,8 +47,12 @@ export class DirectoryCache {
 	/** Until when the absence of an account is cached. */
 	readonly #absent = new BoundedMap<string, number>(MAX_ABSENT);
 
+	/** New accounts share a call, and so its commit. */
+	readonly #additions: BatchQueue<NewAccount, RecordedAccount | undefined>;
+
 	constructor(services: DirectoryCacheServices) {
 		this.#services = services;
+		this.#additions = new BatchQueue(services);
 	}
 
 	/** The place of the account, if the cache has it, and the account need not move. Makes no call. */
@@ -55,7 +69,7 @@ export class DirectoryCache {
 		const { directory, isOlder } = this.#services;
 		const recorded = (await directory().find(account)) ?? undefined;
 		if (recorded) return this.#remember(recorded);
-		if (isOlder?.(account)) return this.#remember(await directory().add(account));
+		if (isOlder?.(account)) return this.#add({ id: account });
 		this.#absent.set(account, now + ABSENT_MS);
 		return undefined;
 	}
@@ -64,9 +78,17 @@ export class DirectoryCache {
 	async record(account: string): Promise<string> {
 		const known = this.#places.get(account);
 		if (known !== undefined) return known;
-		const { directory, isOlder } = this.#services;
-		const place = isOlder?.(account) ? undefined : this.placeFor(account);
-		return this.#remember(await directory().add(account, place));
+		return this.#add({
+			id: account,
+			...(!this.#services.isOlder?.(account) && { place: this.placeFor(account) }),
+		});
+	}
+
+	async #add(account: NewAccount): Promise<string> {
+		const { directory } = this.#services;
+		const recorded = await this.#additions.add(account, async (accounts) => directory().add(accounts));
+		if (!recorded) throw new Error("The account is deleted");
+		return this.#remember(recorded);
 	}
 
 	/** The place that a new account would get. */

@@ -53,12 +53,15 @@ export interface DirectoryQuery {
 	limit: number;
 }
 
-export interface RecordedAccount {
+export interface NewAccount {
 	id: string;
-	/** Milliseconds since the epoch. */
-	recordedAt: number;
 	/** The name of its object. Absent: an earlier version has recorded the account. */
 	place?: string;
+}
+
+export interface RecordedAccount extends NewAccount {
+	/** Milliseconds since the epoch. */
+	recordedAt: number;
 	/** Its places before. */
 	former?: string[];
 }
@@ -71,6 +74,10 @@ const recorded = ({ id, recorded_at, place, former }: AccountRow): RecordedAccou
 	...(place !== null && { place }),
 	...(former !== null && { former: JSON.parse(former) }),
 });
+
+const ADD = `INSERT INTO accounts (id, recorded_at, place)
+	SELECT ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM deletions WHERE id = ?)
+	ON CONFLICT (id) DO NOTHING`;
 
 type DeletionRow = { id: string; begun_at: number; until: number | null };
 
@@ -114,17 +121,18 @@ export class Directory extends DurableObject {
 	}
 
 	/**
-	 * Records the account at this place, and returns it. A recorded account keeps its time and its place. `place`: as that of the result.
-	 * Throws if the account is deleted.
+	 * Records the accounts at these places, in one commit, and returns them. A recorded account keeps its time and its place. Nothing for
+	 * an account that is deleted.
 	 */
-	add(account: string, place?: string): RecordedAccount {
-		if (this.deletion(account)) throw new Error("The account is deleted");
+	add(accounts: readonly NewAccount[]): (RecordedAccount | undefined)[] {
+		return accounts.map((account) => this.#add(account));
+	}
+
+	#add({ id: account, place }: NewAccount): RecordedAccount | undefined {
 		const recordedAt = Date.now();
-		this.#sql.exec(
-			"INSERT OR IGNORE INTO accounts (id, recorded_at, place) VALUES (?, ?, ?)",
-			...[account, recordedAt, place ?? null],
-		);
-		return this.find(account) ?? { id: account, recordedAt, ...(place !== undefined && { place }) };
+		const { rowsWritten } = this.#sql.exec(ADD, account, recordedAt, place ?? null, account);
+		if (rowsWritten > 0) return { id: account, recordedAt, ...(place !== undefined && { place }) };
+		return this.deletion(account) ? undefined : this.find(account);
 	}
 
 	/** The account has moved. */

@@ -40,24 +40,14 @@ const Group = lazy(() =>
 		}),
 );
 
-const policyOf = (account: string) =>
+const Policy = lazy(() =>
 	z.strictObject({
 		id: z.string().nullish(),
 		effect: z.enum(["allow", "deny"]),
 		permission_groups: z.array(Group()).min(1).max(MAX_GROUPS),
-		resources: z.record(z.string(), z.unknown()).transform((resources, context): Record<string, string> => {
-			const allowed = [`${RESOURCE}${account}`, `${RESOURCE}*`];
-			const entries = Object.entries(resources);
-			const isAllowed = ([key, value]: [string, unknown]) => allowed.includes(key) && value === "*";
-			if (entries.length > 0 && entries.every(isAllowed))
-				return Object.fromEntries(entries.map(([key]) => [key, "*"]));
-			context.addIssue({
-				code: "custom",
-				message: `expected {"${RESOURCE}${account}": "*"}, the only resource here`,
-			});
-			return z.NEVER;
-		}),
-	});
+		resources: z.record(z.string(), z.unknown()),
+	}),
+);
 
 const Neurons = lazy(() => z.number().min(0).max(MAX_NEURONS));
 const microNeurons = (neurons: number): number => Math.round(neurons * MICRO_NEURONS);
@@ -133,10 +123,10 @@ const Condition = lazy(() =>
  * Strict, because a token with a misspelt `expires_on` would never expire. The fields that the API itself returns are
  * accepted and ignored, so that a client can send back the JSON of a token.
  */
-const tokenSchema = (account: string) =>
+const TokenSchema = lazy(() =>
 	z.strictObject({
 		name: z.string().min(1).max(MAX_NAME_CHARACTERS),
-		policies: z.array(policyOf(account)).min(1).max(MAX_POLICIES),
+		policies: z.array(Policy()).min(1).max(MAX_POLICIES),
 		condition: Condition().nullish(),
 		not_before: Instant().nullish(),
 		expires_on: Instant().nullish(),
@@ -150,9 +140,10 @@ const tokenSchema = (account: string) =>
 		creator_email_at_creation: z.unknown().optional(),
 		provisioner_id: z.unknown().optional(),
 		provisioner_type: z.unknown().optional(),
-	});
+	}),
+);
 
-type Parsed = z.output<ReturnType<typeof tokenSchema>>;
+type Parsed = z.output<ReturnType<typeof TokenSchema>>;
 interface SchemaContext {
 	account: string;
 	/** Milliseconds since 1970. */
@@ -161,57 +152,73 @@ interface SchemaContext {
 	newId(): string;
 }
 
+type Refuse = (path: (string | number)[], message: string) => void;
+
+/** The schema with the checks of one request. Only these are made for each request: to make the fields takes longer than to check them. */
+const checkedSchema = (account: string, check: (fields: Parsed, refuse: Refuse) => void) =>
+	TokenSchema().superRefine((fields, context) => {
+		const refuse: Refuse = (path, message) => context.addIssue({ code: "custom", path, message });
+		for (const [index, { resources }] of fields.policies.entries())
+			if (!isOfAccount(resources, account))
+				refuse(
+					["policies", index, "resources"],
+					`expected {"${RESOURCE}${account}": "*"}, the only resource here`,
+				);
+		check(fields, refuse);
+	});
+
+function isOfAccount(resources: Record<string, unknown>, account: string): boolean {
+	const allowed = [`${RESOURCE}${account}`, `${RESOURCE}*`];
+	const entries = Object.entries(resources);
+	return entries.length > 0 && entries.every(([key, value]) => allowed.includes(key) && value === "*");
+}
+
 /** The schema of a new token. */
 export const creationSchema = ({ account, now, newId }: SchemaContext): z.ZodType<TokenFields> =>
-	tokenSchema(account)
-		.superRefine((fields, context) => {
-			const refuse = (path: (string | number)[], message: string) =>
-				context.addIssue({ code: "custom", path, message });
-			for (const [index, { id }] of fields.policies.entries())
-				if (id) refuse(["policies", index, "id"], "a new token cannot have the policy of another token");
-			if (typeof fields.expires_on === "number" && fields.expires_on <= now)
-				refuse(["expires_on"], "is in the past");
-			if (fields.status === "expired") refuse(["status"], "expected active or disabled");
-			checkOrder(fields, refuse);
-		})
-		.transform((fields) => ({
-			...commonFields(fields, newId),
-			disabled: fields.status === "disabled",
-			limits: fields.limits ?? {},
-			...(fields.gateway && { gateway: fields.gateway }),
-		}));
+	checkedSchema(account, (fields, refuse) => {
+		for (const [index, { id }] of fields.policies.entries())
+			if (id) refuse(["policies", index, "id"], "a new token cannot have the policy of another token");
+		if (typeof fields.expires_on === "number" && fields.expires_on <= now)
+			refuse(["expires_on"], "is in the past");
+		if (fields.status === "expired") refuse(["status"], "expected active or disabled");
+		checkOrder(fields, refuse);
+	}).transform((fields) => ({
+		...commonFields(fields, newId),
+		disabled: fields.status === "disabled",
+		limits: fields.limits ?? {},
+		...(fields.gateway && { gateway: fields.gateway }),
+	}));
 
 /**
  * The schema of an update, which replaces all fields of a token. `status`, `limits` and `gateway` stay unchanged if they are absent,
  * because the product's clients may omit them. `null` removes the limits or the gateway.
  */
 export const updateSchema = ({ account, now, newId }: SchemaContext): z.ZodType<TokenChanges> =>
-	tokenSchema(account)
-		.superRefine((fields, context) => {
-			const refuse = (path: (string | number)[], message: string) =>
-				context.addIssue({ code: "custom", path, message });
-			if (fields.status === "expired" && !(typeof fields.expires_on === "number" && fields.expires_on <= now))
-				refuse(["status"], "a token expires by its expires_on");
-			checkOrder(fields, refuse);
-		})
-		.transform((fields) => ({
-			...commonFields(fields, newId),
-			...(fields.status !== undefined && { disabled: fields.status === "disabled" }),
-			...(fields.limits !== undefined && { limits: fields.limits ?? {} }),
-			...(fields.gateway !== undefined && { gateway: fields.gateway }),
-		}));
+	checkedSchema(account, (fields, refuse) => {
+		if (fields.status === "expired" && !(typeof fields.expires_on === "number" && fields.expires_on <= now))
+			refuse(["status"], "a token expires by its expires_on");
+		checkOrder(fields, refuse);
+	}).transform((fields) => ({
+		...commonFields(fields, newId),
+		...(fields.status !== undefined && { disabled: fields.status === "disabled" }),
+		...(fields.limits !== undefined && { limits: fields.limits ?? {} }),
+		...(fields.gateway !== undefined && { gateway: fields.gateway }),
+	}));
 
-function checkOrder(
-	{ expires_on, not_before }: Parsed,
-	refuse: (path: string[], message: string) => void,
-): void {
+function checkOrder({ expires_on, not_before }: Parsed, refuse: Refuse): void {
 	if (typeof expires_on === "number" && typeof not_before === "number" && not_before >= expires_on)
 		refuse(["not_before"], "is not before expires_on");
 }
 
 const commonFields = ({ name, policies, not_before, expires_on }: Parsed, newId: () => string) => ({
 	name,
-	policies: policies.map(({ id, ...policy }): TokenPolicy => ({ id: id || newId(), ...policy })),
+	policies: policies.map(
+		({ id, resources, ...policy }): TokenPolicy => ({
+			id: id || newId(),
+			...policy,
+			resources: Object.fromEntries(Object.keys(resources).map((key) => [key, "*"])),
+		}),
+	),
 	...(typeof not_before === "number" && { notBefore: not_before }),
 	...(typeof expires_on === "number" && { expiresOn: expires_on }),
 });

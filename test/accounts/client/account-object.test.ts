@@ -26,7 +26,11 @@ function objectOf({ exists = true, directoryFails = false, maxOpen = 1, objectFa
 	const directory = {
 		find: (account: string) =>
 			call(`find ${account}`, exists ? { id: account, recordedAt: 1, place: account } : undefined),
-		add: (account: string, place: string) => call(`add ${account}`, { id: account, recordedAt: 1, place }),
+		add: (added: { id: string; place: string }[]) =>
+			call(
+				`add ${added.map(({ id }) => id).join(", ")}`,
+				added.map((account) => ({ ...account, recordedAt: 1 })),
+			),
 	} as unknown as DirectoryCalls;
 	const namespace = {
 		getByName: (name: string) => ({
@@ -45,7 +49,10 @@ function objectOf({ exists = true, directoryFails = false, maxOpen = 1, objectFa
 			waitUntil: () => {},
 			onChanged: () => {},
 		}),
-		directory: new DirectoryCache({ directory: () => directory, now: () => 0 }),
+		directory: new DirectoryCache({
+			...{ directory: () => directory, now: () => 0 },
+			...{ wait: async () => {}, waitUntil: () => {} },
+		}),
 		openObjects: new OpenObjects({ max: maxOpen, now: () => 0 }),
 		wait: async () => {},
 	};

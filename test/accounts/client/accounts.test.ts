@@ -46,7 +46,8 @@ interface Isolate {
 const everyAccount = (shard?: string) =>
 	({
 		find: async (account: string) => ({ id: account, recordedAt: 1, place: shard ?? account }),
-		add: async (account: string) => ({ id: account, recordedAt: 1, place: shard ?? account }),
+		add: async (added: { id: string }[]) =>
+			added.map(({ id }) => ({ id, recordedAt: 1, place: shard ?? id })),
 		list: async () => ({ accounts: [] }),
 	}) as unknown as DirectoryCalls;
 
@@ -126,7 +127,10 @@ function isolate({
 			namespace,
 			exact,
 			longLeases,
-			directory: new DirectoryCache({ directory: () => everyAccount(shard), now: () => now }),
+			directory: new DirectoryCache({
+				...{ directory: () => everyAccount(shard), now: () => now },
+				...{ wait: async () => {}, waitUntil: () => {} },
+			}),
 			openObjects: new OpenObjects({ max: maxOpen, now: () => now }),
 			now: () => now,
 			wait,

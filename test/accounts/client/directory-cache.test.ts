@@ -14,15 +14,20 @@ function world(...recorded: string[]) {
 		accounts.has(id) ? { id, recordedAt: 1, place: accounts.get(id) } : undefined;
 	const directory = {
 		find: (account: string) => call(`find ${account}`, () => recordOf(account)),
-		add: (account: string, place: string) =>
-			call(`add ${account} at ${place}`, () => {
-				if (!accounts.has(account)) accounts.set(account, place);
-				return recordOf(account);
-			}),
+		add: (added: { id: string; place: string }[]) =>
+			call(`add ${added.map(({ id, place }) => `${id} at ${place}`).join(", ")}`, () =>
+				added.map(({ id, place }) => {
+					if (!accounts.has(id)) accounts.set(id, place);
+					return recordOf(id);
+				}),
+			),
 		list: () => call("list", () => ({ accounts: [] })),
 	} as unknown as DirectoryCalls;
 	const isOlder = (account: string): boolean => account === "of-an-older-version";
-	const cache = new DirectoryCache({ directory: () => directory, now: () => state.time, isOlder });
+	const cache = new DirectoryCache({
+		...{ directory: () => directory, now: () => state.time, isOlder },
+		...{ wait: () => new Promise<void>(() => {}), waitUntil: () => {} },
+	});
 	return { accounts, calls, cache, state };
 }
 
@@ -51,6 +56,13 @@ describe("accounts that exist", () => {
 		expect([...accounts.keys()]).toEqual(["team-a"]);
 		expect(calls).toEqual(["add team-a at team-a"]);
 	});
+});
+
+it("are recorded together, while a call is under way", async () => {
+	const { calls, cache } = world();
+	const places = await Promise.all(["a", "b", "c"].map((account) => cache.record(account)));
+	expect(places).toEqual(["a", "b", "c"]);
+	expect(calls).toEqual(["add a at a", "add b at b, c at c"]);
 });
 
 describe("accounts that do not exist", () => {

@@ -10,7 +10,7 @@ import type { Revision } from "../../../src/accounts/durable/account-changes.ts"
 import type { AccountCall, AccountMethod } from "../../../src/accounts/durable/account-methods.ts";
 import { newPlace } from "../../../src/accounts/places.ts";
 import { OpenObjects } from "../../../src/core/open-objects.ts";
-import { admission, callsOf, fixedCost, newAccount, settlement, stubOf } from "../fixtures.ts";
+import { admission, callsOf, fixedCost, newAccount, settlement, stubOf, tokenOf } from "../fixtures.ts";
 
 /** An isolate in front of a directory and of shards of its own, with the real clock. */
 function world({ shards = 2, exact = false } = {}) {
@@ -39,7 +39,10 @@ function world({ shards = 2, exact = false } = {}) {
 	} as unknown as DurableObjectNamespace<Account>;
 	const now = () => Date.now();
 	const isolate = () => {
-		const directory = new DirectoryCache({ now, shards, directory: () => env.DIRECTORY.getByName(id) });
+		const directory = new DirectoryCache({
+			...{ now, shards, directory: () => env.DIRECTORY.getByName(id) },
+			...{ wait: (ms) => scheduler.wait(ms), waitUntil: () => {} },
+		});
 		const ledgers = createLedgers({
 			...{ namespace, directory, exact, now },
 			openObjects: new OpenObjects({ max: 1, now }),
@@ -66,6 +69,24 @@ describe("accounts of a shard", () => {
 		expect(calls[0]).toEqual(["callAll", 1]);
 		expect(calls.reduce((sum, [, count]) => sum + count, 0)).toBe(60);
 		expect(calls.length).toBeLessThan(20);
+	});
+
+	it("get their tokens together in few calls, and few commits", async () => {
+		const { calls, isolate } = world({ shards: 1 });
+		const { ledgers } = isolate();
+		const accounts = Array.from({ length: 60 }, newAccount);
+		const tokens = await Promise.all(
+			accounts.map((account) => tokenOf(account, {}, {}, ledgers.of(account))),
+		);
+		expect(calls.reduce((sum, [, count]) => sum + count, 0)).toBe(60);
+		expect(calls.length).toBeLessThan(20);
+		for (const [i, account] of accounts.entries()) {
+			const [own, other] = [tokens[i], tokens[(i + 1) % tokens.length]];
+			if (own?.kind !== "token" || other?.kind !== "token") throw new Error("No token");
+			const verified = (hash: string) => isolate().ledgers.of(account).tokens({ kind: "verify", hash });
+			expect(await verified(own.hash)).toMatchObject({ ok: true });
+			expect(await verified(other.hash)).toMatchObject({ ok: false });
+		}
 	});
 
 	it("keep their budgets with all of 500 requests at once from two isolates", async () => {
@@ -146,7 +167,7 @@ describe("an account that moves", () => {
 		const { directoryStub, isolate } = world({ shards: 2 });
 		const account = newAccount();
 		await callsOf(stubOf(account), account).admit(admission({ cost: fixedCost(4) }), []);
-		await directoryStub.add(account);
+		await directoryStub.add([{ id: account }]);
 		const { directory, ledgers } = isolate();
 		const { requests } = await ledgers.of(account).requests({});
 		expect(requests).toMatchObject([{ outcome: "open", reservedMicroNeurons: 4 }]);
@@ -157,7 +178,7 @@ describe("an account that moves", () => {
 	it("stays where it is without shards", async () => {
 		const { directoryStub, isolate } = world({ shards: 0 });
 		const account = newAccount();
-		await directoryStub.add(account);
+		await directoryStub.add([{ id: account }]);
 		const { directory, ledgers } = isolate();
 		await ledgers.of(account).limitStatus({ credential: OPERATOR, rates: [], budgets: [] });
 		expect(directory.known(account)).toBe(account);

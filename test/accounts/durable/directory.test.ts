@@ -6,7 +6,7 @@ const newDirectory = () => env.DIRECTORY.getByName(`test ${crypto.randomUUID()}`
 
 it("has only the added accounts", async () => {
 	const directory = newDirectory();
-	await directory.add("team-a", "shard/1");
+	await directory.add([{ id: "team-a", place: "shard/1" }]);
 	expect(await directory.find("team-a")).toMatchObject({ id: "team-a", place: "shard/1" });
 	expect((await directory.find("team-b")) ?? undefined).toBeUndefined();
 	expect((await directory.find("TEAM-A")) ?? undefined).toBeUndefined();
@@ -15,7 +15,7 @@ it("has only the added accounts", async () => {
 it("lists each account once, sorted by id, in pages", async () => {
 	const directory = newDirectory();
 	const before = Date.now();
-	for (const account of ["c", "a", "b", "a"]) await directory.add(account, account);
+	await directory.add(["c", "a", "b", "a"].map((id) => ({ id, place: id })));
 	const first = await directory.list({ limit: 2 });
 	expect(first.accounts.map(({ id }) => id)).toEqual(["a", "b"]);
 	expect(first.next).toBe("b");
@@ -30,11 +30,19 @@ it("lists each account once, sorted by id, in pages", async () => {
 
 it("keeps the place of an account until it moves", async () => {
 	const directory = newDirectory();
-	expect(await directory.add("team-a", "shard/1")).toMatchObject({ place: "shard/1" });
-	expect(await directory.add("team-a", "shard/0")).toMatchObject({ place: "shard/1" });
+	for (const place of ["shard/1", "shard/0"])
+		expect(await directory.add([{ id: "team-a", place }])).toMatchObject([{ place: "shard/1" }]);
 	await directory.setPlace("team-a", "team-a");
 	expect(await directory.find("team-a")).toMatchObject({ place: "team-a" });
 	expect((await directory.list({ limit: 1 })).accounts).toMatchObject([{ id: "team-a", place: "team-a" }]);
+});
+
+it("records no account that is deleted, and those that come with it", async () => {
+	const directory = newDirectory();
+	await directory.beginDeletion("team-a");
+	const added = await directory.add(["team-a", "team-b"].map((id) => ({ id, place: "shard/1" })));
+	expect(added.map((account) => account?.id)).toEqual([undefined, "team-b"]);
+	expect((await directory.list({ limit: 9 })).accounts.map(({ id }) => id)).toEqual(["team-b"]);
 });
 
 it("has no place of an account of an earlier version", async () => {

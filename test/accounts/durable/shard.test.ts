@@ -150,7 +150,7 @@ describe("an object of an earlier version", () => {
 describe("a move", () => {
 	const world = () => {
 		const directory = new DirectoryCache({
-			...{ now: () => Date.now(), shards: 4 },
+			...{ now: () => Date.now(), shards: 4, wait: (ms: number) => scheduler.wait(ms), waitUntil: () => {} },
 			directory: () => env.DIRECTORY.getByName(`directory ${from}`),
 		});
 		const from = `shard/${crypto.randomUUID()}`;
@@ -160,7 +160,7 @@ describe("a move", () => {
 
 	it("takes all rows of the account along, and none of others", async () => {
 		const { directory, from, to, services } = world();
-		await env.DIRECTORY.getByName(`directory ${from}`).add("a", from);
+		await env.DIRECTORY.getByName(`directory ${from}`).add([{ id: "a", place: from }]);
 		const [source, target] = [env.ACCOUNT.getByName(from), env.ACCOUNT.getByName(to)];
 		const before = callsOf(source, "a");
 		const credential = await tokenOf("a", { dailyMicroNeurons: 900 }, {}, before);
@@ -204,7 +204,7 @@ describe("a move", () => {
 
 	it("that was interrupted is made again after half a minute, and its late steps change nothing", async () => {
 		const { from, to, services } = world();
-		await env.DIRECTORY.getByName(`directory ${from}`).add("a", from);
+		await env.DIRECTORY.getByName(`directory ${from}`).add([{ id: "a", place: from }]);
 		const [source, target] = [env.ACCOUNT.getByName(from), env.ACCOUNT.getByName(to)];
 		await callsOf(source, "a").admit(admission({ holdMs: 3_600_000, cost: fixedCost(3) }), []);
 		const { move = 0 } = (await source.leave("a", to)) ?? {};

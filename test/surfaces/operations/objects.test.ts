@@ -36,7 +36,7 @@ describe("objects in another process", () => {
 		const { DIRECTORY } = withRemoteObjects(env, OBJECT_NAMES, remote);
 		const stub = DIRECTORY.getByName("remote-objects");
 		expect(stub.id.equals(env.DIRECTORY.idFromName("remote-objects"))).toBe(true);
-		await stub.add("acme", "acme");
+		await stub.add([{ id: "acme", place: "acme" }]);
 		const local = env.DIRECTORY.getByName("remote-objects");
 		const { accounts } = await local.list({ limit: 2 });
 		expect(accounts.map(({ id }) => id)).toEqual(["acme"]);
