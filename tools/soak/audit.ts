@@ -107,6 +107,8 @@ export interface Circumstances {
 	totalMs: number;
 	/** Default: `exact`. */
 	ledger?: LedgerMode;
+	/** The longest lease. Default: 8 seconds. */
+	leaseMs?: number;
 	/** The account has limits, so it may refuse requests. */
 	isLimited(account: string): boolean;
 }
@@ -160,6 +162,10 @@ export class Audit {
 		return UNDELIVERED_MS[this.#circumstances.ledger ?? "exact"];
 	}
 
+	get #leaseMs(): number {
+		return this.#circumstances.leaseMs ?? LEASE_MS;
+	}
+
 	/** The isolate had admitted it from a lease, and was killed before it reported it. */
 	#isUnreported({ calls, received, planned }: Evidence): boolean {
 		if (this.#circumstances.ledger !== "leased") return false;
@@ -176,7 +182,7 @@ export class Audit {
 			this.#count("chargedLeases", 0, 0, micro(row.neurons));
 			const grantedAt = Date.parse(row.started_at) - performance.timeOrigin;
 			const isLost = this.#circumstances.kills.some(
-				({ at }) => grantedAt <= at + CLOCKS_MS && grantedAt >= at - LEASE_MS - RETRIED_MS,
+				({ at }) => grantedAt <= at + CLOCKS_MS && grantedAt >= at - this.#leaseMs - RETRIED_MS,
 			);
 			if (row.outcome !== "expired" || row.neurons > row.reserved_neurons || !isLost)
 				this.#violates(`a lease of ${account} is charged, but no kill lost it`, undefined, [row]);

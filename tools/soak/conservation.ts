@@ -28,6 +28,8 @@ export interface RunOptions {
 	holdMs: number;
 	/** Default: `exact`. */
 	ledger?: LedgerMode;
+	/** Objects that all accounts share, with leases of up to two minutes. Default: each account has its own. */
+	shards?: number;
 	/** Shares of the calls of the accounts' objects that fail. Default: `OBJECT_FAULTS`. */
 	objectFaults?: typeof OBJECT_FAULTS;
 	/** Called after each request. */
@@ -55,18 +57,24 @@ const POLL_MS = 50;
 const MINUTE_MS = 60_000;
 /** A lease that is not returned is charged within this time. */
 const LEASE_CHARGED_MS = 27_000;
+/** In shards. */
+const LONG_LEASE_MS = 120_000;
+const LONG_LEASE_CHARGED_MS = LONG_LEASE_MS + 20_000;
+/** With this setting the gateway has long leases in shards, as `ganglion serve`. */
+const OPEN_FILES = 4_096;
 
 export async function conserve(options: RunOptions): Promise<Run> {
-	const { callers, holdMs, kills, progress = () => {}, requests, seed } = options;
+	const { callers, holdMs, kills, ledger, progress = () => {}, requests, seed, shards } = options;
 	const startedAt = performance.now();
-	const plan = withFinalRequests(planOf(seed, requests), requests);
+	const plan = withFinalRequests(planOf(seed, options), options);
 	const steps = new Steps();
 	const engine = new Engine(plan, steps);
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-soak-"));
-	const settings = settingsOf(await engine.listen(), requests, { holdMs, ledger: options.ledger });
+	const settings = settingsOf(await engine.listen(), requests, { holdMs, ledger, shards });
 	const gateway = await Gateway.start(folder, settings, {
 		wrapper: "faulty-account.ts",
 		faults: { seed, ...(options.objectFaults ?? OBJECT_FAULTS) },
+		...(shards && { openFiles: OPEN_FILES }),
 	});
 	const agent = agentOf();
 	const finished = new AbortController();
@@ -80,7 +88,7 @@ export async function conserve(options: RunOptions): Promise<Run> {
 		};
 		const allRequests = new CallerRequests();
 		const callerRequests = plan.map((planned) => allRequests.create(planned));
-		const accounts = [...Object.keys(ACCOUNTS), ...tightAccounts(requests)];
+		const accounts = [...Object.keys(ACCOUNTS), ...tightAccounts(options)];
 		const accesses: AccountAccess[] = accounts.map((account) =>
 			account === "keyed" ? { account, authorization: authorizations.budgeted } : { account },
 		);
@@ -117,11 +125,22 @@ export async function conserve(options: RunOptions): Promise<Run> {
 				: [];
 		});
 		progress(plan.length, plan.length, "waiting until killed requests expire");
-		await Promise.all(accounts.map((account) => settled(gateway, account, holdMs)));
+		await Promise.all(
+			accounts.map((account) =>
+				settled(gateway, account, holdMs, shards ? LONG_LEASE_CHARGED_MS : LEASE_CHARGED_MS),
+			),
+		);
 		finished.abort();
 		const observations = await observing;
 		progress(plan.length, plan.length, "auditing");
-		const objectFaults = gateway.objectFaults();
+		// The eviction of a shard interrupts the calls of all its accounts.
+		const objectFaults = gateway
+			.objectFaults()
+			.flatMap((fault) =>
+				shards && fault.kind.startsWith("evicted")
+					? accounts.map((account) => ({ ...fault, account }))
+					: fault,
+			);
 		const audit = new Audit(circumstancesOf({ killed: gateway.kills, objectFaults, options }));
 		const books: AccountBooks[] = [];
 		for (const account of accounts) {
@@ -163,12 +182,14 @@ export const circumstancesOf = ({
 	objectFaults,
 	totalMs: totalMsOf(options),
 	ledger: options.ledger ?? "exact",
+	...(options.shards && { leaseMs: LONG_LEASE_MS }),
 	isLimited: (account) => account !== "roomy",
 });
 
 /** Adds one more request for each account at the end, without any fault. */
-function withFinalRequests(plan: readonly Planned[], requests: number): Planned[] {
-	const last = [...Object.keys(ACCOUNTS), ...tightAccounts(requests)].map(
+function withFinalRequests(plan: readonly Planned[], size: RunOptions): Planned[] {
+	const { requests } = size;
+	const last = [...Object.keys(ACCOUNTS), ...tightAccounts(size)].map(
 		(account, i): Planned => ({
 			index: requests + i,
 			account,
@@ -207,8 +228,13 @@ export async function killAt(
 }
 
 /** Waits until the account has no open request and no lease, or all must have expired. */
-export async function settled(gateway: Gateway, account: string, holdMs: number): Promise<void> {
-	const until = performance.now() + 2 * holdMs + LEASE_CHARGED_MS;
+export async function settled(
+	gateway: Gateway,
+	account: string,
+	holdMs: number,
+	leaseChargedMs = LEASE_CHARGED_MS,
+): Promise<void> {
+	const until = performance.now() + 2 * holdMs + leaseChargedMs;
 	while (performance.now() < until) {
 		const limitStatus = await gateway.limitStatus(account).catch(() => undefined);
 		if (limitStatus?.openRequests === 0 && limitStatus.openLeases === 0) return;

@@ -37,6 +37,7 @@ const values = readOptions(
 		kills: { type: "string", default: "5" },
 		callers: { type: "string", default: "64" },
 		ledger: { type: "string", default: "both" },
+		shards: { type: "string" },
 		tries: { type: "string", default: "100" },
 		only: { type: "string" },
 		seconds: { type: "string" },
@@ -52,6 +53,7 @@ const values = readOptions(
   --requests N    number of requests (10000), with --callers N at the same time (64)
   --kills N       kills of the gateway during the run (5)
   --ledger MODE   exact, leased, or both (both)
+  --shards N      conservation with N objects for all accounts, 40 of them with small budgets, and leases of two minutes
   --tries N       disconnects for each API (100)
   --lines N       lines of the batches (10000)
   --only NAME     batches, conservation, gateways, leaving, hostile, scenarios, or one scenario: ${SCENARIOS.map(({ name }) => name).join(", ")}
@@ -100,6 +102,7 @@ for (const ledger of only === undefined || only === "conservation" ? ledgers : [
 		callers: Number(values.callers),
 		holdMs: HOLD_MS,
 		ledger,
+		...(values.shards !== undefined && { shards: Number(values.shards) }),
 		progress,
 	});
 	console.log(`\nledger: ${ledger}\n${summary(run)}`);

@@ -70,11 +70,25 @@ export interface Planned {
 export const ACCOUNTS = { roomy: 54, narrow: 12, keyed: 14, rated: 4 } as const;
 /** Share of accounts whose budget is enough for about half of their requests. They are used one after the other. */
 export const TIGHT_SHARE = 16;
-const REQUESTS_PER_TIGHT_ACCOUNT = 40;
+export const REQUESTS_PER_TIGHT_ACCOUNT = 40;
 
-export const tightAccounts = (requests: number): string[] =>
+const SHARED_TIGHT_ACCOUNTS = 40;
+
+/** What a plan is for. */
+export interface PlanSize {
+	requests: number;
+	/** Objects that all accounts share. Absent: each has its own. */
+	shards?: number | undefined;
+}
+
+/** With shards there are 40 of them, which are used at once. */
+export const tightAccounts = ({ requests, shards }: PlanSize): string[] =>
 	Array.from(
-		{ length: Math.max(1, Math.round((requests * TIGHT_SHARE) / 100 / REQUESTS_PER_TIGHT_ACCOUNT)) },
+		{
+			length: shards
+				? SHARED_TIGHT_ACCOUNTS
+				: Math.max(1, Math.round((requests * TIGHT_SHARE) / 100 / REQUESTS_PER_TIGHT_ACCOUNT)),
+		},
 		(_, i) => `tight-${i}`,
 	);
 
@@ -114,13 +128,16 @@ const WORDS = [
 	"…",
 ] as const;
 
-export function planOf(seed: number, requests: number): Planned[] {
+export function planOf(seed: number, size: PlanSize): Planned[] {
+	const { requests, shards } = size;
 	const random = new Random(seed);
-	const tight = tightAccounts(requests);
+	const tight = tightAccounts(size);
 	return Array.from({ length: requests }, (_, index) => {
 		const share = random.weighted({ ...ACCOUNTS, tight: TIGHT_SHARE });
-		// A budget that is used up refuses all later requests of the day, so the tight accounts are used one after the other.
-		const position = Math.min(tight.length - 1, Math.floor((index / requests) * tight.length));
+		// A budget that is used up refuses all later requests of the day, so few tight accounts are used one after the other.
+		const position = shards
+			? index % tight.length
+			: Math.min(tight.length - 1, Math.floor((index / requests) * tight.length));
 		const account = share === "tight" ? (tight[position] ?? "tight-0") : share;
 		return planned(random, index, account);
 	});

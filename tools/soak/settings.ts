@@ -2,7 +2,7 @@
 
 import { MODELS } from "./caller-request.ts";
 import type { Api } from "./plan.ts";
-import { tightAccounts } from "./plan.ts";
+import { type PlanSize, REQUESTS_PER_TIGHT_ACCOUNT, TIGHT_SHARE, tightAccounts } from "./plan.ts";
 
 export interface Times {
 	/** Longer than any answer of a run. Open requests of a killed Worker are charged after this time. */
@@ -40,7 +40,11 @@ export const budgetedNeurons = (requests: number): number =>
 export function settingsOf(
 	engine: string,
 	requests: number,
-	{ holdMs, ledger = "exact" }: Times & { ledger?: LedgerMode | undefined },
+	{
+		holdMs,
+		ledger = "exact",
+		shards,
+	}: Times & Pick<PlanSize, "shards"> & { ledger?: LedgerMode | undefined },
 ): Record<string, unknown> {
 	// The routes have these limits, because a backend's `total_ms` applies to each call, and a request makes up to four.
 	const timeouts = { header_ms: SILENCE_MS, idle_ms: SILENCE_MS, total_ms: totalMsOf({ holdMs }) };
@@ -49,9 +53,13 @@ export function settingsOf(
 		retries: RETRIES,
 		timeouts,
 	});
-	const tight = tightAccounts(requests).map((name) => [name, { daily_neurons: TIGHT_NEURONS }]);
+	const names = tightAccounts({ requests, shards });
+	const perAccount = (requests * TIGHT_SHARE) / 100 / names.length;
+	const tightNeurons = shards ? (TIGHT_NEURONS * perAccount) / REQUESTS_PER_TIGHT_ACCOUNT : TIGHT_NEURONS;
+	const tight = names.map((name) => [name, { daily_neurons: tightNeurons }]);
 	return {
 		LEDGER: ledger,
+		...(shards && { SHARDS: shards }),
 		BACKENDS: {
 			primary: { kind: "openai", url: `${engine}/primary/v1` },
 			second: { kind: "openai", url: `${engine}/second/v1` },

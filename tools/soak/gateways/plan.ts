@@ -54,7 +54,7 @@ export function gatewayPlanOf(seed: number, requests: number): GatewayPlan {
 	const random = new Random(seed);
 	const answers: Planned[] = [];
 	// A request has two steps at most.
-	const templates = planOf(seed, 2 * requests);
+	const templates = planOf(seed, { requests: 2 * requests });
 	const groups = new Map<string, { index: number; used: number; number: number }>();
 	const add = (account: string, stream: boolean, changes: Partial<Planned> & { mark?: string }): number => {
 		const index = answers.length;
