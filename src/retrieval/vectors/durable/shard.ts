@@ -166,7 +166,8 @@ export class Shard {
 		const { metric, topK, vector } = query;
 		const selected = await this.#select(query);
 		const scanner = new Scanner(metric, vector, topK);
-		let time = 0;
+		// The turn that has read the request and has verified its caller is longer than a slice: it scans one block only.
+		let time = SLICE_US - 1;
 		/** Whether others wait by now. An `await` of each block would cost more than the block's bounds. */
 		const isLate = (us: number) => {
 			time = time < SLICE_US ? time + us : us;
