@@ -31,7 +31,8 @@ if (process.platform !== "linux") stopWith("It reads /proc: it runs on Linux.");
 const folder = mkdtempSync(join(tmpdir(), "ganglion-tool-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 const file = chat ?? join(folder, "tiny.gguf");
-if (chat === undefined) writeFileSync(file, tinyChat());
+// It repeats the mark of a call, so an answer is as long as requested.
+if (chat === undefined) writeFileSync(file, tinyChat({ calls: true }));
 const count = requests === undefined ? undefined : Number(requests);
 for (const [name, part] of Object.entries(PARTS)) {
 	if (only !== undefined && !only.split(",").includes(name)) continue;
