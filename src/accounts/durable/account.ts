@@ -15,7 +15,7 @@ import {
 import { AccountTable, UNNAMED } from "./account-table.ts";
 import { CancelledTickets } from "./cancelled-tickets.ts";
 import { OpenAccount } from "./open-account.ts";
-import type { AccountRows } from "./row-table.ts";
+import type { AccountStorage } from "./row-table.ts";
 
 /** Accounts in memory. The state of the others is in the tables only. */
 const MAX_OPEN = 20_000;
@@ -34,7 +34,8 @@ export class Account extends DurableObject {
 	/** Those used last come last. */
 	readonly #open = new Map<string, OpenAccount>();
 	readonly #table: AccountTable;
-	readonly #tables: AccountRows["tables"] = new Map();
+	/** What the rows of all accounts share. */
+	readonly #rows: Omit<AccountStorage, "account">;
 	readonly #cancelled = new CancelledTickets();
 	readonly #changes = new AccountChanges();
 	/** Unknown after a start, until it is set again. */
@@ -42,7 +43,13 @@ export class Account extends DurableObject {
 
 	constructor(ctx: DurableObjectState, env: Env) {
 		super(ctx, env);
-		this.#table = new AccountTable(ctx.storage.sql);
+		const { storage } = ctx;
+		this.#table = new AccountTable(storage.sql);
+		this.#rows = {
+			sql: storage.sql,
+			tables: new Map(),
+			transactionSync: (change) => storage.transactionSync(change),
+		};
 	}
 
 	/** Calls one method of one account. */
@@ -223,16 +230,10 @@ export class Account extends DurableObject {
 	}
 
 	#create(account: string): OpenAccount | undefined {
-		const { storage } = this.ctx;
 		const found = this.#table.find(account);
 		if (found?.movingTo !== undefined) return undefined;
 		let { number, wakeAt } = found ?? {};
-		const rowsOf = (of: number) => ({
-			sql: storage.sql,
-			account: of,
-			tables: this.#tables,
-			transactionSync: <T>(change: () => T): T => storage.transactionSync(change),
-		});
+		const rowsOf = (of: number): AccountStorage => ({ ...this.#rows, account: of });
 		return new OpenAccount({
 			cancelled: this.#cancelled,
 			get existing() {

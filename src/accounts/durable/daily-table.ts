@@ -34,32 +34,35 @@ interface DailyReport<Dimension extends string, Count extends string> {
 	truncated: boolean;
 }
 
+/** {@link dailyLayout} makes it once for all accounts. */
+interface DailyLayout<Dimension extends string, Count extends string> {
+	name: string;
+	columns: Readonly<Record<Dimension | Count, string>>;
+	key: readonly Dimension[];
+	summed: readonly Count[];
+}
+
+/** `dimensions`: the declarations of their columns. One of them is `day`. */
+export function dailyLayout<Dimension extends string, Count extends string>(
+	name: string,
+	dimensions: Record<Dimension, string>,
+	counts: readonly Count[],
+): DailyLayout<Dimension, Count> {
+	// A column that is added to a table with rows needs a default.
+	const declared = counts.map((count) => [count, "INTEGER NOT NULL DEFAULT 0"]);
+	const columns = { ...dimensions, ...Object.fromEntries(declared) } as Record<Dimension | Count, string>;
+	return { name, columns, key: Object.keys(dimensions) as Dimension[], summed: counts };
+}
+
 export class DailyTable<Dimension extends string, Count extends string> {
 	readonly #dimensions: readonly Dimension[];
 	readonly #counts: readonly Count[];
 	protected readonly table: RowTable<DailyRow<Dimension, Count>>;
 
-	/** `dimensions`: the declarations of their columns. One of them is `day`. */
-	constructor(
-		rows: AccountRows,
-		{
-			name,
-			dimensions,
-			counts,
-		}: { name: string; dimensions: Record<Dimension, string>; counts: readonly Count[] },
-	) {
-		this.#dimensions = Object.keys(dimensions) as Dimension[];
-		this.#counts = counts;
-		// A column that is added to a table with rows needs a default.
-		const declared = counts.map((count) => [count, "INTEGER NOT NULL DEFAULT 0"]);
-		const columns = { ...dimensions, ...Object.fromEntries(declared) } as Record<Dimension | Count, string>;
-		this.table = new RowTable<DailyRow<Dimension, Count>>({
-			rows,
-			name,
-			columns,
-			key: this.#dimensions,
-			summed: counts,
-		});
+	constructor(rows: AccountRows, layout: DailyLayout<Dimension, Count>) {
+		this.#dimensions = layout.key;
+		this.#counts = layout.summed;
+		this.table = new RowTable<DailyRow<Dimension, Count>>({ rows, ...layout });
 	}
 
 	/** Adds the row to the one of `sums` with the same dimensions. */

@@ -4,7 +4,6 @@
  *
  * Methods do not check whether the caller may read usage: the Worker has done that with `verify`.
  */
-import { lazy } from "../../core/lazy.ts";
 import type {
 	Admission,
 	Admitted,
@@ -51,11 +50,12 @@ export interface AccountPlace extends AlarmPlace {
 type Verified = ({ ok: true } & VerifiedCredential) | Extract<Admitted, { ok: false }>;
 
 interface Parts {
+	storage: AccountStorage;
+	isNew: boolean;
 	ledger: Ledger;
-	/** Opened by their first use, because an account of the operator may have none. */
-	tokens(): Tokens;
-	aliases(): AliasTable;
 	boundGateway: BoundGatewayTable;
+	/** Opened by their first use, because an account of the operator may have none. */
+	tokens?: Tokens;
 }
 
 type Checked = { ok: true; token?: VerifiedToken } | Refusal;
@@ -64,6 +64,8 @@ type CheckedRun = Checked | GatewayRefusal;
 const UNKNOWN: Refusal = { ok: false, failure: "authentication" };
 /** The answer to a cancelled ticket. No request waits for it. */
 const CANCELLED: Refusal = { ok: false, failure: "ledgerUnavailable" };
+
+const now = (): number => Date.now();
 
 export class OpenAccount {
 	readonly #place: AccountPlace;
@@ -149,19 +151,19 @@ export class OpenAccount {
 
 	tokens(command: TokenCommand): TokenResult {
 		const byToken = command.kind === "verify" || command.maker.kind === "token";
-		return byToken && this.#isNew ? UNKNOWN : this.#open().tokens().run(command, this.boundGateway());
+		return byToken && this.#isNew ? UNKNOWN : this.#tokens().run(command, this.boundGateway());
 	}
 
 	aliases(): AliasRow[] {
-		return this.#isNew ? [] : this.#open().aliases().all();
+		return this.#isNew ? [] : this.#aliases().all();
 	}
 
 	setAlias(row: AliasRow): boolean {
-		return this.#open().aliases().set(row);
+		return this.#aliases().set(row);
 	}
 
 	deleteAlias(alias: string): boolean {
-		return !this.#isNew && this.#open().aliases().delete(alias);
+		return !this.#isNew && this.#aliases().delete(alias);
 	}
 
 	usage(query: UsageQuery): UsageReport {
@@ -185,8 +187,8 @@ export class OpenAccount {
 	limitStatus(query: LimitStatusQuery): LimitStatus {
 		const { credential } = query;
 		const checked = query.request ? this.#checkRun(credential) : this.#check(credential, "run");
-		const { ledger, tokens } = this.#open();
-		const all = query.allTokens ? tokens().withBudget(credential) : undefined;
+		const { ledger } = this.#open();
+		const all = query.allTokens ? this.#tokens().withBudget(credential) : undefined;
 		const status = ledger.limitStatus(query, checked.ok ? checked.token : undefined, all);
 		return checked.ok || !query.request ? status : { ...status, answer: checked };
 	}
@@ -210,9 +212,8 @@ export class OpenAccount {
 
 	/** Makes all its tables, so that they have the columns of this version. */
 	openAll(): void {
-		const { tokens, aliases } = this.#open();
-		tokens();
-		aliases();
+		this.#tokens();
+		this.#aliases();
 	}
 
 	/** Writes what is only in memory. */
@@ -243,7 +244,7 @@ export class OpenAccount {
 	#check(credential: Credential, permission: Permission): Checked {
 		if (credential.kind === "operator") return { ok: true };
 		if (this.#isNew) return UNKNOWN;
-		const checked = this.#open().tokens().check(credential.hash, permission);
+		const checked = this.#tokens().check(credential.hash, permission);
 		if (!checked.ok) return checked;
 		const description =
 			permission === "gateways-write" ? changeRefusal(checked.gateway ?? this.boundGateway()) : undefined;
@@ -268,14 +269,23 @@ export class OpenAccount {
 		if (this.#parts) return this.#parts;
 		const { existing } = this.#place;
 		const storage = existing ?? this.#place.record();
-		const options = { isNew: !existing };
-		const ledger = new Ledger(storage, () => Date.now(), options);
+		const isNew = !existing;
 		this.#parts = {
-			ledger,
-			tokens: lazy(() => new Tokens(storage, ledger, options)),
-			aliases: lazy(() => new AliasTable(storage)),
+			...{ storage, isNew },
+			ledger: new Ledger(storage, now, { isNew }),
 			boundGateway: new BoundGatewayTable(storage),
 		};
 		return this.#parts;
+	}
+
+	#tokens(): Tokens {
+		const parts = this.#open();
+		parts.tokens ??= new Tokens(parts.storage, parts.ledger, { isNew: parts.isNew });
+		return parts.tokens;
+	}
+
+	/** Not kept, because isolates have copies of the aliases. */
+	#aliases(): AliasTable {
+		return new AliasTable(this.#open().storage);
 	}
 }

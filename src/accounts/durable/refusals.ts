@@ -8,7 +8,7 @@
  */
 import { FAILURES, type FailureKey } from "../../core/errors.ts";
 import { utcDay } from "../clock.ts";
-import { type DailySums, DailyTable } from "./daily-table.ts";
+import { type DailySums, DailyTable, dailyLayout } from "./daily-table.ts";
 import type { AccountRows } from "./row-table.ts";
 
 /** `code`: the code of the `AiError`. `token`: the token's id, empty for the operator. */
@@ -19,16 +19,16 @@ type RefusalDimension = (typeof REFUSAL_DIMENSIONS)[number];
 export const WRITE_MS = 5_000;
 
 /** Each write of a key adds to its row. The day is that of the refusal. Deleted by the alarm together with the usage of its day. */
-const TABLE = {
-	name: "refusals",
-	dimensions: {
+const TABLE = dailyLayout<RefusalDimension, "requests">(
+	"refusals",
+	{
 		day: "TEXT NOT NULL",
 		code: "INTEGER NOT NULL",
 		task: "TEXT NOT NULL",
 		token: "TEXT NOT NULL",
-	} satisfies Record<RefusalDimension, string>,
-	counts: ["requests"] as const,
-};
+	},
+	["requests"],
+);
 
 /** Days are `2026-11-21`, both ends included. */
 export interface RefusalsQuery {

@@ -28,6 +28,8 @@ export interface AccountRows {
 }
 
 interface TableStatements {
+	name: string;
+	fields: readonly string[];
 	/** The columns of a row, by the names of its fields. */
 	selected: string;
 	upsert: string;
@@ -77,23 +79,18 @@ const FIRST_ACCOUNT = 1;
  * (`test/accounts/durable/statements.test.ts`).
  */
 export class RowTable<Row extends { [Field in keyof Row]: SqlStorageValue | undefined }> {
-	readonly #sql: SqlStorage;
-	readonly #account: number;
-	readonly #name: string;
-	readonly #fields: readonly (keyof Row & string)[];
+	/** Each open account has ten tables, so a table has only what is its own. */
+	readonly #rows: AccountRows;
 	readonly #statements: TableStatements;
 
 	/** Creates the table if it does not exist, and changes a table of an earlier version. */
 	constructor(layout: TableLayout<keyof Row & string>) {
-		const { rows, name, columns } = layout;
-		this.#sql = rows.sql;
-		this.#account = rows.account;
-		this.#name = name;
-		this.#fields = Object.keys(columns) as (keyof Row & string)[];
+		const { rows, name } = layout;
+		this.#rows = rows;
 		const known = rows.tables.get(name);
 		if (!known) makeTable(layout);
 		this.#statements = known ?? statementsOf(layout);
-		rows.tables.set(name, this.#statements);
+		if (!known) rows.tables.set(name, this.#statements);
 	}
 
 	/** Fields that are NULL are absent. */
@@ -126,42 +123,43 @@ export class RowTable<Row extends { [Field in keyof Row]: SqlStorageValue | unde
 
 	/** Adds the row, or changes the one with the same key. */
 	write(row: Row): void {
-		const values: (SqlStorageValue | undefined)[] = [this.#account];
-		for (const field of this.#fields) values.push(row[field] ?? null);
-		this.#sql.exec(this.#statements.upsert, ...values);
+		const { account, sql } = this.#rows;
+		const values: SqlStorageValue[] = [account];
+		for (const field of this.#statements.fields) values.push(row[field as keyof Row] ?? null);
+		sql.exec(this.#statements.upsert, ...values);
 	}
 
 	/** Adds rows. `text`: a JSON array of the rows' values, because binding a value costs more than writing it. */
 	insertAll(text: string): void {
-		this.#sql.exec(this.#statements.insert, this.#account, text);
+		this.#rows.sql.exec(this.#statements.insert, this.#rows.account, text);
 	}
 
 	/** Subtracts from a field of the rows. */
 	subtract(field: keyof Row & string, amount: number, where: string, ...values: SqlStorageValue[]): void {
 		const column = columnOf(field);
-		this.#sql.exec(
-			`UPDATE ${this.#name} SET ${column} = ${column} - ? WHERE account = ? AND (${where})`,
+		this.#rows.sql.exec(
+			`UPDATE ${this.#statements.name} SET ${column} = ${column} - ? WHERE account = ? AND (${where})`,
 			amount,
-			this.#account,
+			this.#rows.account,
 			...values,
 		);
 	}
 
 	/** Sets a field of the rows. */
 	set(field: keyof Row & string, value: SqlStorageValue, where: string, ...values: SqlStorageValue[]): void {
-		this.#sql.exec(
-			`UPDATE ${this.#name} SET ${columnOf(field)} = ? WHERE account = ? AND (${where})`,
+		this.#rows.sql.exec(
+			`UPDATE ${this.#statements.name} SET ${columnOf(field)} = ? WHERE account = ? AND (${where})`,
 			value,
-			this.#account,
+			this.#rows.account,
 			...values,
 		);
 	}
 
 	/** Returns the number of deleted rows, those of indexes included. */
 	delete(where: string, ...values: SqlStorageValue[]): number {
-		return this.#sql.exec(
-			`DELETE FROM ${this.#name} WHERE account = ? AND (${where})`,
-			this.#account,
+		return this.#rows.sql.exec(
+			`DELETE FROM ${this.#statements.name} WHERE account = ? AND (${where})`,
+			this.#rows.account,
 			...values,
 		).rowsWritten;
 	}
@@ -172,12 +170,17 @@ export class RowTable<Row extends { [Field in keyof Row]: SqlStorageValue | unde
 		values: readonly SqlStorageValue[],
 	): SqlStorageCursor<Record<string, SqlStorageValue>> {
 		const parts = [
-			`SELECT ${expressions} FROM ${this.#name} WHERE account = ? AND (${where})`,
+			`SELECT ${expressions} FROM ${this.#statements.name} WHERE account = ? AND (${where})`,
 			group === undefined ? "" : `GROUP BY ${group}`,
 			order === undefined ? "" : `ORDER BY ${order}`,
 			limit === undefined ? "" : "LIMIT ?",
 		];
-		return this.#sql.exec(parts.join(" "), this.#account, ...values, ...(limit === undefined ? [] : [limit]));
+		return this.#rows.sql.exec(
+			parts.join(" "),
+			this.#rows.account,
+			...values,
+			...(limit === undefined ? [] : [limit]),
+		);
 	}
 }
 
@@ -196,6 +199,7 @@ function statementsOf<Field extends string>({
 		return `${column} = ${summed.includes(field) ? `${column} + ` : ""}excluded.${column}`;
 	});
 	return {
+		...{ name, fields },
 		selected: fields.map((field) => `${columnOf(field)} AS "${field}"`).join(", "),
 		upsert: `INSERT INTO ${name} (${columnsOf(["account", ...fields])})
 			VALUES (?, ${fields.map(() => "?").join(", ")})

@@ -1,7 +1,7 @@
 /** The table of an account's usage by UTC day. */
 import type { Settlement } from "../admission.ts";
 import { startOfDay, utcDay } from "../clock.ts";
-import { type DailySums, DailyTable } from "./daily-table.ts";
+import { type DailySums, DailyTable, dailyLayout } from "./daily-table.ts";
 import type { OpenRequest } from "./request-rows.ts";
 import type { AccountRows } from "./row-table.ts";
 
@@ -65,17 +65,17 @@ const COUNTS = [
  * Settlements add to the row of their key; a batch writes each row once. The day is that of the request's admission. The alarm
  * deletes a row 400 days after its day.
  */
-const TABLE = {
-	name: "usage",
-	dimensions: {
+const TABLE = dailyLayout<Dimension, keyof UsageCounts>(
+	"usage",
+	{
 		day: "TEXT NOT NULL",
 		model: "TEXT NOT NULL",
 		task: "TEXT NOT NULL",
 		token: "TEXT NOT NULL",
 		backend: "TEXT NOT NULL",
-	} satisfies Record<Dimension, string>,
-	counts: COUNTS,
-};
+	},
+	COUNTS,
+);
 
 const NO_ANSWER = { answered: 0, latencyMs: 0, firstTokenMs: 0 };
 

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { DailyTable } from "../../../src/accounts/durable/daily-table.ts";
+import { DailyTable, dailyLayout } from "../../../src/accounts/durable/daily-table.ts";
 import { NOON, withLedger } from "../fixtures.ts";
 
 const dimensions = { day: "TEXT NOT NULL", model: "TEXT NOT NULL" };
 const rowsOf = (sql: SqlStorage) => ({ sql, account: 1, tables: new Map() });
 const open = (sql: SqlStorage) =>
-	new DailyTable<"day" | "model", "n">(rowsOf(sql), { name: "by_day", dimensions, counts: ["n"] });
+	new DailyTable<"day" | "model", "n">(rowsOf(sql), dailyLayout("by_day", dimensions, ["n"]));
 
 /** An account's object with an additional table of counts by day and model. */
 const withRows = <T>(
@@ -105,11 +105,7 @@ it("adds rows to those with the same dimensions", () =>
 
 it("reads 0 for a count that a table of an earlier version lacks", () =>
 	withRows([["2026-11-20", "a", 10]], (_, sql) => {
-		const counts = ["n", "later"] as const;
-		const table = new DailyTable<"day" | "model", "n" | "later">(rowsOf(sql), {
-			name: "by_day",
-			dimensions,
-			counts,
-		});
+		const layout = dailyLayout<"day" | "model", "n" | "later">("by_day", dimensions, ["n", "later"]);
+		const table = new DailyTable(rowsOf(sql), layout);
 		expect(table.sumDays({ by: [] }).total).toEqual({ n: 10, later: 0 });
 	}));
