@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { Socket } from "node:net";
-import { tmpdir } from "node:os";
+import { setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { freePort } from "../free-port.ts";
@@ -21,6 +21,8 @@ const REUSED_BYTES = 128 * 1024 * 1024;
 /** The converter needs no later one. */
 const COMPATIBILITY_DATE = "2026-08-01";
 const CHECK_MS = 25;
+/** Below the gateway's: requests for models come first. On a busy machine it still gets the CPU time of one conversion in {@link MAX_MS}. */
+const PRIORITY = 5;
 /** A process that waits holds about 100 MB. A start takes some tenths of a second. */
 const IDLE_MS = 10_000;
 
@@ -120,7 +122,7 @@ export class ConverterProcess {
 	}
 
 	async #start(modules: () => Promise<WorkerSpec["modules"]>): Promise<Served> {
-		return serve(
+		const served = await serve(
 			{
 				name: "documents",
 				modules: await modules(),
@@ -141,6 +143,12 @@ export class ConverterProcess {
 			await freePort(),
 			this.#folder,
 		);
+		try {
+			setPriority(served.pid, PRIORITY);
+		} catch {
+			// It has exited.
+		}
+		return served;
 	}
 }
 

@@ -50,12 +50,13 @@ export default {
 	});
 	afterAll(() => converter.stop());
 
-	const running = (): number =>
-		execFileSync("ps", ["-eo", "args"], { encoding: "utf8" })
+	const processes = (): string[] =>
+		execFileSync("ps", ["-eo", "nice,args"], { encoding: "utf8" })
 			.split("\n")
 			.filter(
 				(line) => line.includes("workerd") && line.includes("ganglion-documents-") && !line.includes("sh -c"),
-			).length;
+			);
+	const running = (): number => processes().length;
 
 	it("adds one listener to this process, however many processes there are, and none after them", async () => {
 		const before = process.listenerCount("exit");
@@ -79,6 +80,15 @@ export default {
 		expect(stopped).toMatchObject({ format: "error", error });
 		expect(beside).toMatchObject({ data: "converted" });
 		expect(await convert("a.csv", bytesOf("x"))).toMatchObject({ data: "converted" });
+	});
+
+	it("has a lower priority than the gateway", async () => {
+		const before = new Set(processes());
+		const other = await startConverter(async () => [{ name: "index.js", file }]);
+		await convertBy(other)("a.csv", bytesOf("x"));
+		const started = processes().filter((line) => !before.has(line));
+		expect(started).toEqual([expect.stringMatching(/^ +5 /)]);
+		await other.stop();
 	});
 
 	it("has no network", async () => {
