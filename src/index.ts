@@ -35,7 +35,7 @@ import { reload } from "./surfaces/operations/reload.ts";
 import { reports } from "./surfaces/operations/worker-reports.ts";
 import { entrypoint } from "./surfaces/rpc/entrypoint.ts";
 import { vectorizeEntrypoint } from "./surfaces/vectorize/entrypoint.ts";
-import { WORK_HANDLERS } from "./work-handlers.ts";
+import { workHandler } from "./work-handlers.ts";
 
 const config = configure(env);
 const persistent = createPersistent(env, config);
@@ -107,6 +107,11 @@ export class VectorIndex extends VectorIndexObject {
 	protected override further(name: string): ShardCalls {
 		return persistent.ownShards.index(name);
 	}
+
+	protected override async giveWay(): Promise<void> {
+		const { runtimeDelay } = persistent;
+		if (runtimeDelay.isBehind) await scheduler.wait(runtimeDelay.pause(0));
+	}
 }
 
 export class VectorRegistry extends VectorRegistryObject {
@@ -147,7 +152,7 @@ export class JobStore extends JobStoreObject {
 	}
 }
 
-export class Work extends workEntrypoint(async (kind) => WORK_HANDLERS[kind]?.(current.services)) {}
+export class Work extends workEntrypoint((kind) => workHandler(kind, current.services)) {}
 
 export class WorkQueue extends WorkQueueObject {
 	protected override services(): WorkQueueServices {

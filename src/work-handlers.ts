@@ -6,7 +6,7 @@ import type { AppServices } from "./surfaces/services.ts";
 
 type HandlerTable = Readonly<Record<string, (services: AppServices) => Promise<WorkHandler>>>;
 
-export const WORK_HANDLERS: HandlerTable = {
+const HANDLERS: HandlerTable = {
 	accounts: async (services) => (await import("./surfaces/accounts/deletion-work.ts")).deletionWork(services),
 	batches: async (services) => (await import("./surfaces/jobs/batch-work.ts")).batchWork(services),
 	[EVENTS_KIND]: async (services) => (await import("./surfaces/jobs/event-work.ts")).eventWork(services),
@@ -16,3 +16,17 @@ export const WORK_HANDLERS: HandlerTable = {
 	vectors: async ({ now, vectorIndexes }) =>
 		(await import("./retrieval/vectors/move-work.ts")).moveHandler(vectorIndexes.moves, now),
 };
+
+/** `undefined`: no room has registered the kind. Beside live requests each run begins after a pause, as long as requests wait. */
+export async function workHandler(kind: string, services: AppServices): Promise<WorkHandler | undefined> {
+	const handler = await HANDLERS[kind]?.(services);
+	// A batch pauses between its steps.
+	if (!handler || kind === "batches") return handler;
+	return {
+		...handler,
+		async run(run) {
+			await services.jobPace.giveWay(services.wait);
+			return handler.run(run);
+		},
+	};
+}

@@ -33,6 +33,8 @@ interface EngineServices {
 	further(setup: IndexSetup, number: number): ShardCalls;
 	/** Epoch milliseconds. */
 	now(): number;
+	/** Waits while the runtime is behind. */
+	giveWay(): Promise<void>;
 }
 
 export class IndexEngine {
@@ -89,6 +91,7 @@ export class IndexEngine {
 			const entry = this.#journal.next();
 			if (!entry || entry.visibleAt > this.#services.now()) return;
 			await this.#apply(entry);
+			await this.#services.giveWay();
 		}
 	}
 

@@ -37,6 +37,9 @@ export abstract class VectorIndexObject extends DurableObject implements ShardCa
 	/** A further object of an index, by its name. */
 	protected abstract further(name: string): ShardCalls;
 
+	/** Waits as long as requests wait for a runtime that is behind, at most half a second. */
+	protected abstract giveWay(): Promise<void>;
+
 	/** Creates the index, unless it exists. */
 	create(setup: IndexSetup): void {
 		if (!this.#state.current) this.#state.create(setup);
@@ -155,6 +158,7 @@ export abstract class VectorIndexObject extends DurableObject implements ShardCa
 			shard: this.#opened(),
 			further: ({ object }, number) => this.further(furtherName(object, number)),
 			now: Date.now,
+			giveWay: () => this.giveWay(),
 		});
 		return this.#engine;
 	}
