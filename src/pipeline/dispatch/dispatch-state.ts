@@ -3,7 +3,7 @@
  * attempts of a hedge, and the failover of a stream, share it, so that no two of them call the same target at once.
  */
 import type { CallContext, CallReport } from "../../backends/backend.ts";
-import { type Backends, backendsOf, tasksOf } from "../../backends/index.ts";
+import { type Backends, tasksOf } from "../../backends/index.ts";
 import { AccountSeals, type Seals } from "../../backends/seals.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { pick } from "../../core/present.ts";
@@ -50,6 +50,7 @@ interface Dispatch {
 	plan: Plan;
 	call: TaskCall;
 	context: DispatchContext;
+	/** Those of all targets. */
 	backends: Backends;
 }
 
@@ -62,7 +63,7 @@ export class DispatchState {
 	readonly #backends: Backends;
 	readonly #targets: TargetQueue;
 	/** Targets that were taken, and have neither failed nor answered. The loser of a hedge stays here until it is put back. */
-	#pending: readonly PlannedTarget[] = [];
+	readonly #pending = new Set<PlannedTarget>();
 	/** Index of the first attempt of this dispatch in those of the exchange. */
 	readonly #firstAttempt: number;
 	readonly #totalMs: number;
@@ -71,19 +72,7 @@ export class DispatchState {
 	#failed: Map<PlannedTarget, FailedTarget> | undefined;
 	#failure: AiError | undefined;
 
-	/** Loads all backends first: no other request may run between the choice of a target and the start of its call. */
-	static create(
-		plan: Plan,
-		call: TaskCall,
-		context: DispatchContext,
-		services: DispatchServices,
-	): DispatchState | Promise<DispatchState> {
-		const backends = backendsOf(plan.targets);
-		if (!(backends instanceof Promise)) return new DispatchState({ plan, call, context, backends }, services);
-		return backends.then((loaded) => new DispatchState({ plan, call, context, backends: loaded }, services));
-	}
-
-	private constructor({ plan, call, context, backends }: Dispatch, services: DispatchServices) {
+	constructor({ plan, call, context, backends }: Dispatch, services: DispatchServices) {
 		this.#backends = backends;
 		this.plan = plan;
 		this.call = call;
@@ -142,7 +131,7 @@ export class DispatchState {
 
 	/** Whether another target is left, or will be when the loser of a hedge has stopped. */
 	get hasTargets(): boolean {
-		return this.#targets.hasTargets || this.#pending.length > 0;
+		return this.#targets.hasTargets || this.#pending.size > 0;
 	}
 
 	/** The calls of a target in this dispatch. */
@@ -157,13 +146,13 @@ export class DispatchState {
 	 */
 	nextTarget(optional = false): PlannedTarget | undefined {
 		const next = this.#targets.next(optional);
-		if (next) this.#pending = [...this.#pending, next];
+		if (next) this.#pending.add(next);
 		return next;
 	}
 
 	/** The call of the target was cancelled: the target may be called again. */
 	putBack(target: PlannedTarget): void {
-		this.#settle(target);
+		this.#pending.delete(target);
 		this.#targets.putBack(target);
 	}
 
@@ -257,7 +246,7 @@ export class DispatchState {
 
 	/** Keeps the failure for the caller, unless an earlier one is more useful than "this engine lacks the model". */
 	recordFailure(target: PlannedTarget, failure: AiError): void {
-		this.#settle(target);
+		this.#pending.delete(target);
 		this.#failed ??= new Map();
 		this.#failed.set(target, { failure, calls: this.callsOf(target) });
 		if (!this.#failure || failure.key !== "noSuchModel") this.#failure = failure;
@@ -271,15 +260,11 @@ export class DispatchState {
 	}
 
 	answeredBy(target: PlannedTarget): void {
-		this.#settle(target);
+		this.#pending.delete(target);
 		this.served.backend = target.backend;
 		this.served.kind = target.kind;
 		this.served.model = target.model;
 		this.served.weights = target.weights;
-	}
-
-	#settle(target: PlannedTarget): void {
-		this.#pending = this.#pending.filter((other) => other !== target);
 	}
 
 	/** Cancels an answer that is not needed. Its cost is that of the hedge. */
