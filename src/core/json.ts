@@ -29,6 +29,12 @@ export function parseLooseJson(text: string): unknown {
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
 	typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Whether a field is absent. Engines send `null` for it, too. */
+export const isAbsent = (value: unknown): value is undefined | null => value === undefined || value === null;
+
+export const isTextOrAbsent = (value: unknown): value is string | undefined | null =>
+	typeof value === "string" || isAbsent(value);
+
 /** The object of a JSON text; `undefined` for any other text. */
 export function parseRecord(text: string): Record<string, unknown> | undefined {
 	const value = parseJson(text);

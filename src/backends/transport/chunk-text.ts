@@ -1,5 +1,5 @@
 /** The text of events of OpenAI's chat streams, and the fields of their chunks. */
-import { isRecord, parseLooseJson } from "../../core/json.ts";
+import { isAbsent, isRecord, parseLooseJson } from "../../core/json.ts";
 import { isDone } from "../../streams/sse.ts";
 import { isErrorBody } from "./error-body.ts";
 import type { SentDelta } from "./progress.ts";
@@ -94,5 +94,3 @@ export function onlyContentOf(chunk: unknown): unknown {
 	);
 	return isPlain ? delta.content : undefined;
 }
-
-const isAbsent = (value: unknown): boolean => value === undefined || value === null;

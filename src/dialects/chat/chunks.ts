@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import { isRecord, parseJson, parseRecord } from "../../core/json.ts";
+import { isAbsent, isRecord, isTextOrAbsent, parseJson, parseRecord } from "../../core/json.ts";
 import { repairedObject } from "../../core/json-repair.ts";
 import { SentUsage } from "../../core/usage.ts";
 import { DONE, frame, isDone } from "../../streams/sse.ts";
@@ -93,7 +93,7 @@ function isPlainChunk(sent: unknown): sent is ChatChunk {
 		object === "chat.completion.chunk" &&
 		typeof created === "number" &&
 		typeof model === "string" &&
-		(usage === undefined || usage === null) &&
+		isAbsent(usage) &&
 		choices.every(isPlainChoice)
 	);
 }
@@ -102,18 +102,15 @@ function isPlainChoice(choice: unknown): boolean {
 	if (!isRecord(choice) || typeof choice.index !== "number" || !isRecord(choice.delta)) return false;
 	const { role, content, refusal, reasoning_content, reasoning, tool_calls } = choice.delta;
 	return (
-		isText(choice.finish_reason) &&
-		isText(role) &&
-		isText(content) &&
-		isText(refusal) &&
-		isText(reasoning_content) &&
-		isText(reasoning) &&
-		(tool_calls === undefined || tool_calls === null)
+		isTextOrAbsent(choice.finish_reason) &&
+		isTextOrAbsent(role) &&
+		isTextOrAbsent(content) &&
+		isTextOrAbsent(refusal) &&
+		isTextOrAbsent(reasoning_content) &&
+		isTextOrAbsent(reasoning) &&
+		isAbsent(tool_calls)
 	);
 }
-
-const isText = (value: unknown): boolean =>
-	typeof value === "string" || value === undefined || value === null;
 
 /** A part of one tool call. The first part has `start`. */
 export interface ToolCallFragment {

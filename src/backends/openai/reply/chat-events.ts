@@ -3,7 +3,7 @@
  * as it is. What an engine may omit without harm (id, object, created, model) is not added here.
  */
 import { isDeepStrictEqual } from "node:util";
-import { isRecord } from "../../../core/json.ts";
+import { isAbsent, isRecord, isTextOrAbsent } from "../../../core/json.ts";
 import { pick } from "../../../core/present.ts";
 import type { ChatChunk } from "../../../tasks/text-generation/types.ts";
 import { OutputCheck } from "../../output-state.ts";
@@ -219,7 +219,10 @@ function finishOf(
 function withoutOddFields(sent: Record<string, unknown>): Record<string, unknown> {
 	const { id, object, created, model, ...fields } = sent;
 	const isUsual =
-		isText(id) && isText(object) && isText(model) && (isAbsent(created) || typeof created === "number");
+		isTextOrAbsent(id) &&
+		isTextOrAbsent(object) &&
+		isTextOrAbsent(model) &&
+		(isAbsent(created) || typeof created === "number");
 	if (isUsual) return sent;
 	return {
 		...(typeof id === "string" && { id }),
@@ -242,10 +245,10 @@ function isPlain(choice: unknown): choice is ChunkChoice {
 		isAbsent(delta.finish_reason) &&
 		isAbsent(error) &&
 		isAbsent(usage) &&
-		isText(content) &&
-		isText(refusal) &&
-		isText(reasoning_content) &&
-		isText(reasoning) &&
+		isTextOrAbsent(content) &&
+		isTextOrAbsent(refusal) &&
+		isTextOrAbsent(reasoning_content) &&
+		isTextOrAbsent(reasoning) &&
 		(isAbsent(role) || role === "assistant") &&
 		isAbsent(reasoning_details) &&
 		isAbsent(delta.reasoning_text) &&
@@ -257,6 +260,3 @@ function isPlain(choice: unknown): choice is ChunkChoice {
 
 const hasText = ({ content, refusal, reasoning_content, reasoning }: ChunkChoice["delta"]): boolean =>
 	Boolean(content || refusal || reasoning_content || reasoning);
-
-const isAbsent = (value: unknown): boolean => value === undefined || value === null;
-const isText = (value: unknown): boolean => isAbsent(value) || typeof value === "string";

@@ -2,7 +2,7 @@
  * Reads a choice of a complete reply, or of one event of a stream, in the forms that hosts send. One reader for both: a message
  * and a delta have the same fields.
  */
-import { isRecord } from "../../../core/json.ts";
+import { isAbsent, isRecord, isTextOrAbsent } from "../../../core/json.ts";
 import { type KnownFields, type OutputState, stateOf } from "../../output-state.ts";
 import { asMessage } from "./forms.ts";
 import { sentCallsOf } from "./sent-calls.ts";
@@ -51,7 +51,7 @@ export function readChoice(sent: unknown, position: number): SentChoice {
 /** The message itself, if it needs no change. */
 export function readMessage(message: Record<string, unknown>): SentMessage {
 	const { content, reasoning_content, reasoning, refusal, role } = message;
-	const isPlain = [content, reasoning_content, reasoning, refusal].every(isText) && isAssistant(role);
+	const isPlain = [content, reasoning_content, reasoning, refusal].every(isTextOrAbsent) && isAssistant(role);
 	const isReasoned = isFilled(reasoning_content) || isFilled(reasoning);
 	const thoughts = isReasoned ? "" : readReasoning(message);
 	if (isPlain && thoughts === "") return message;
@@ -64,7 +64,7 @@ export function readMessage(message: Record<string, unknown>): SentMessage {
 		...(calls.length > 0 && { tool_calls: calls }),
 		...(!isAssistant(role) && { role: "assistant" }),
 		...(content !== undefined && { content: texts.content ?? null }),
-		...(!isText(reasoning) && { reasoning: null }),
+		...(!isTextOrAbsent(reasoning) && { reasoning: null }),
 		...(added !== "" && !isReasoned && { reasoning_content: added }),
 		...(denial !== undefined && { refusal: typeof denial === "string" ? denial : null }),
 	};
@@ -101,9 +101,6 @@ export function outputState(message: object): OutputState {
 const CALL_PARTS: ReadonlySet<unknown> = new Set(["tool_use", "tool_call", "function_call"]);
 const isCall = (part: unknown): boolean => isRecord(part) && CALL_PARTS.has(part.type);
 
-const isAssistant = (role: unknown): boolean => role === undefined || role === null || role === "assistant";
-
-const isText = (value: unknown): boolean =>
-	typeof value === "string" || value === undefined || value === null;
+const isAssistant = (role: unknown): boolean => isAbsent(role) || role === "assistant";
 
 const isFilled = (value: unknown): boolean => typeof value === "string" && value !== "";
