@@ -83,18 +83,14 @@ function detailsOf({
 }: {
 	[Field in keyof Usage | CachedField]?: unknown;
 }): Pick<Usage, "prompt_tokens_details" | "completion_tokens_details"> {
-	const prompt = details ?? cachedDetails(prompt_cache_hit_tokens ?? cached_tokens) ?? details;
+	const cached = details == null ? countOf(prompt_cache_hit_tokens ?? cached_tokens) : undefined;
+	const prompt = cached === undefined ? details : { cached_tokens: cached };
 	return {
 		...(prompt !== undefined && { prompt_tokens_details: detailOf(prompt, "cached_tokens") }),
 		...(completion !== undefined && {
 			completion_tokens_details: detailOf(completion, "reasoning_tokens"),
 		}),
 	};
-}
-
-function cachedDetails(sent: unknown): object | undefined {
-	const cached_tokens = countOf(sent);
-	return cached_tokens === undefined ? undefined : { cached_tokens };
 }
 
 function detailOf(sent: unknown, name: string): Record<string, unknown> | null {

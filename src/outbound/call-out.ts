@@ -3,7 +3,7 @@
  * returned, not followed, because credentials and prompts are only for the host that was named. The time of a call is limited by its
  * signal: that of a `Deadline`, or of `shortCall`. `test/node/outbound.test.ts` finds other calls of `fetch`.
  */
-import { HOP_HEADER, nextHop } from "./hops.ts";
+import { HOP_HEADER, passedHops } from "./hops.ts";
 
 export interface OutgoingRequest {
 	fetch: typeof fetch;
@@ -30,7 +30,7 @@ export function callOut({ fetch, url, method, headers, body, signal }: OutgoingR
 
 /** Nearly all calls have the same hop, so it stays in a `Headers` of many calls. */
 function withHop(headers: OutgoingRequest["headers"]): HeadersInit {
-	const hop = nextHop();
+	const hop = String(passedHops() + 1);
 	if (!(headers instanceof Headers)) return { ...headers, [HOP_HEADER]: hop };
 	const present = headers.get(HOP_HEADER);
 	if (present === hop) return headers;

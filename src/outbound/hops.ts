@@ -25,6 +25,3 @@ export const withHops = <T>(hops: number, run: () => T): T => (hops === 0 ? run(
 
 /** The gateways that the current request has passed before this one. */
 export const passedHops = (): number => passed.getStore() ?? 0;
-
-/** The header's value for an outgoing call. */
-export const nextHop = (): string => String(passedHops() + 1);
