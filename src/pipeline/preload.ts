@@ -3,7 +3,7 @@
  * zero is woken first. No account is billed.
  */
 import { preloadOf } from "../backends/preload.ts";
-import { toAiError } from "../core/errors.ts";
+import { type AiError, toAiError } from "../core/errors.ts";
 import type { ModelDemand } from "../pools/model-demand.ts";
 import { isPooled } from "./plan.ts";
 import { route } from "./route.ts";
@@ -18,10 +18,15 @@ const MAX_REPLICAS = 32;
  */
 const START_MS = 300_000;
 
+interface PreloadServices extends PipelineServices {
+	/** Logs a failure for the operator. */
+	log(error: AiError, requestId: string): void;
+}
+
 /** One after the other, because a replica may have to unload one model for another. Failures are logged. */
 export async function preloadModels(
 	demands: readonly ModelDemand[],
-	services: PipelineServices,
+	services: PreloadServices,
 ): Promise<void> {
 	for (const demand of demands)
 		await preloadModel(demand, services).catch((error: unknown) => services.log(toAiError(error), ""));
@@ -29,7 +34,7 @@ export async function preloadModels(
 
 async function preloadModel(
 	{ backend, model: id, task }: ModelDemand,
-	services: PipelineServices,
+	services: PreloadServices,
 ): Promise<void> {
 	const model = services.catalog.find(id);
 	const routed = services.routing.find(id);

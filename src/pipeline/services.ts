@@ -1,7 +1,6 @@
 /** The parsed configuration and the runtime, as the pipeline receives them. Types only. */
 import type { Accounts } from "../accounts/client/ledgers-services.ts";
 import type { BackendServices } from "../backends/backend.ts";
-import type { AiError } from "../core/errors.ts";
 import type { Health } from "../fleet/health.ts";
 import type { Catalog } from "../models/catalog.ts";
 import type { Pools } from "../pools/pools.ts";
@@ -34,8 +33,6 @@ export interface PipelineServices extends BackendServices {
 	sealKey?(): Promise<Uint8Array | undefined>;
 	/** 0 to 1. */
 	random(): number;
-	/** Logs a failure for the operator, without any content of the request. */
-	log(error: AiError, requestId: string): void;
 	ledgers: Accounts;
 	/** They receive the events of every exchange: the ledger, the log, Analytics Engine. */
 	observers: readonly ExchangeObserver[];

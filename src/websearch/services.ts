@@ -1,5 +1,5 @@
 /** What the searches need, in addition to the pipeline's services. Types only. */
-
+import type { AiError } from "../core/errors.ts";
 import type { PipelineServices } from "../pipeline/services.ts";
 import type { ProviderKey } from "../providers/provider-key.ts";
 import type { WebSearchSettings } from "./settings.ts";
@@ -9,6 +9,8 @@ export interface SearchServices extends PipelineServices {
 	webSearch?: WebSearchSettings;
 	/** Absent: the request runs in no gateway. */
 	searchKeys?: SearchKeys;
+	/** Logs a failure for the operator, without any content of the request. */
+	log(error: AiError, requestId: string): void;
 }
 
 /** The keys of the gateway in which a request runs. */
