@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { unzipSync, zipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { modulesIn } from "../../miniflare/modules.ts";
 import { type DocumentConverter, startConverter } from "../../scripts/documents/converter.ts";
@@ -42,7 +43,7 @@ export default {
 	let converter: DocumentConverter;
 	let convert: ReturnType<typeof convertBy>;
 	const file = join(folder, "index.js");
-	const startFixed = () => startConverter(async () => [{ name: "index.js", file }], { maxCpuMs: 500 });
+	const startFixed = () => startConverter(async () => [{ name: "index.js", file }], { maxCpuMs: 2_000 });
 	beforeAll(async () => {
 		writeFileSync(file, WORKER);
 		converter = await startFixed();
@@ -138,6 +139,25 @@ describe("the built converter", () => {
 		const converted = await convertBy(converter)(name, readFileSync(join(FIXTURES, name)));
 		expect(converted).toMatchObject({ format: "markdown" });
 		expect(converted).toHaveProperty("data", expect.stringMatching(new RegExp(`^${beginning}`)));
+	});
+
+	it("converts long Word documents", async () => {
+		const namespace = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
+		const word = (body: string) =>
+			zipSync({
+				...unzipSync(readFileSync(join(FIXTURES, "report.docx"))),
+				"word/document.xml": bytesOf(`<w:document ${namespace}><w:body>${body}</w:body></w:document>`),
+			});
+		const paragraph = (text: string) => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`;
+		const convert = convertBy(converter);
+		// About 400 pages.
+		const text = paragraph("A sentence of a long document. ".repeat(10)).repeat(4_000);
+		expect(await convert("a.docx", word(text))).toMatchObject({ format: "markdown" });
+		const row = `<w:tr>${`<w:tc>${paragraph("A cell")}</w:tc>`.repeat(5)}</w:tr>`;
+		const converted = await convert("a.docx", word(`<w:tbl>${row.repeat(1_000)}</w:tbl>`));
+		if (converted.format === "error") throw new Error(converted.error);
+		// With the line below the header.
+		expect(converted.data.trim().split("\n")).toHaveLength(1_001);
 	});
 
 	it("answers each damaged file with a text or a sentence", async () => {

@@ -3,7 +3,7 @@ import mammoth from "mammoth";
 import { closeContainer, openContainer } from "./container.ts";
 import { writeDocument } from "./html-document.ts";
 import type { KindConverter } from "./opened-file.ts";
-import { ConversionFailure } from "./work.ts";
+import { ConversionFailure, TOO_DEEP } from "./work.ts";
 
 const TEXT_PART =
 	/^(?:\[Content_Types\]\.xml|_rels\/\.rels|word\/(?!theme|fontTable|settings|webSettings)[^/]+\.xml|word\/_rels\/[^/]+\.rels)$/i;
@@ -28,7 +28,11 @@ export const convertDocx: KindConverter = async (file) => {
 	const { value } = await mammoth
 		.convertToHtml({ arrayBuffer: buffer }, { convertImage, externalFileAccess: false, styleMap: STYLES })
 		.catch((cause: unknown): never => {
-			throw new ConversionFailure("The file is damaged, or is not a Word document", { cause });
+			// The parser recurses into each element.
+			const isDeep = cause instanceof RangeError;
+			throw new ConversionFailure(isDeep ? TOO_DEEP : "The file is damaged, or is not a Word document", {
+				cause,
+			});
 		});
 	return writeDocument(value, file);
 };

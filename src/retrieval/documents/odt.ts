@@ -4,7 +4,7 @@ import { closeContainer, ENCRYPTED, isEncryptedOpenDocument, openContainer } fro
 import { writeDocument } from "./html-document.ts";
 import { boundedText } from "./open-document.ts";
 import type { KindConverter } from "./opened-file.ts";
-import { ConversionFailure } from "./work.ts";
+import { ConversionFailure, TOO_DEEP } from "./work.ts";
 
 const TEXT_PART = /^(?:mimetype|content\.xml|styles\.xml|META-INF\/manifest\.xml)$/;
 /** The description of an image, which is beside its title. */
@@ -29,8 +29,7 @@ function htmlOf(container: Uint8Array): string {
 	try {
 		return odtToHtml(container, { fragment: true }).replace(IMAGE_NOTE, "");
 	} catch (cause) {
-		if (cause instanceof RangeError)
-			throw new ConversionFailure("The document is nested too deeply", { cause });
+		if (cause instanceof RangeError) throw new ConversionFailure(TOO_DEEP, { cause });
 		throw new ConversionFailure("The file is damaged, or is not a text document", { cause });
 	}
 }

@@ -54,8 +54,9 @@ function withBoundedCells(parts: Parts): Parts {
 
 function parse(bytes: Uint8Array, work: Work): WorkBook {
 	work.spend(bytes.length / BYTES_PER_CELL / CELLS_PER_UNIT);
+	let book: WorkBook;
 	try {
-		return read(bytes, {
+		book = read(bytes, {
 			type: "array",
 			dense: true,
 			cellDates: true,
@@ -66,9 +67,14 @@ function parse(bytes: Uint8Array, work: Work): WorkBook {
 	} catch (cause) {
 		if (cause instanceof Error && /password|encrypt/i.test(cause.message))
 			throw new ConversionFailure(ENCRYPTED);
-		throw new ConversionFailure("The file is damaged, or is not a spreadsheet", { cause });
+		throw new ConversionFailure(DAMAGED, { cause });
 	}
+	// Each workbook has a sheet.
+	if (book.SheetNames.length === 0) throw new ConversionFailure(DAMAGED);
+	return book;
 }
+
+const DAMAGED = "The file is damaged, or is not a spreadsheet";
 
 /** The texts of the rows and columns that have cells. */
 function rowsOf(sheet: WorkSheet | undefined, work: Work): string[][] {

@@ -17,6 +17,8 @@ export class ConversionFailure extends Error {
 	override readonly name = "ConversionFailure";
 }
 
+export const TOO_DEEP = "The document is nested too deeply";
+
 /** The allowance of one file. */
 export class Work {
 	#spent = 0;
