@@ -17,7 +17,7 @@ import { CancelledTickets } from "./cancelled-tickets.ts";
 import { OpenAccount } from "./open-account.ts";
 import type { AccountStorage } from "./row-table.ts";
 
-/** Accounts in memory. The state of the others is in the tables only. */
+/** Accounts in memory, of 4 KB each. The state of the others is in the tables only. */
 const MAX_OPEN = 20_000;
 /** The most accounts that one alarm wakes, so that it does not block admissions for long. */
 const WOKEN_AT_ONCE = 100;
