@@ -2,32 +2,12 @@
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, expect, inject } from "vitest";
-import { CHROMIUM } from "./chromium.ts";
 import { ADMIN_TOKEN } from "./gateways.ts";
 
 /** For each step, on a busy machine. The library's own limit is 30 seconds. */
 const PATIENCE_MS = 120_000;
 
-const BROWSER_FLAGS = [
-	"--no-sandbox",
-	"--disable-gpu",
-	"--disable-quic",
-	"--no-first-run",
-	"--disable-background-networking",
-	"--disable-component-update",
-	"--disable-sync",
-	// A microphone that beeps.
-	"--use-fake-device-for-media-stream",
-	"--use-fake-ui-for-media-stream",
-	// The tabs of an origin share a process: it starts once, and has compiled the scripts.
-	"--process-per-site",
-	"--renderer-process-limit=2",
-];
-
-/**
- * The browser of this worker's files. It ends with the worker, because it then has lost the pipe of its debugger. One browser for all
- * workers would need a server between them, which takes a third of the CPU of a test.
- */
+/** The browser of all files. The global setup closes it. */
 let browser: Promise<Browser> | undefined;
 /** By origin: a profile of this worker's files, whose tabs share the cached files of the console. A session stays in its tab. */
 const profiles = new Map<string, Promise<BrowserContext>>();
@@ -39,8 +19,7 @@ async function profileOf(origin: string): Promise<BrowserContext> {
 }
 
 const opened = (): Promise<Browser> => {
-	if (CHROMIUM === undefined) throw new Error("The tests of the console need Chromium");
-	browser ??= chromium.launch({ executablePath: CHROMIUM, args: BROWSER_FLAGS });
+	browser ??= chromium.connect(inject("browser"));
 	return browser;
 };
 

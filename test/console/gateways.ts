@@ -5,15 +5,19 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { chromium } from "playwright-core";
 import type { TestProject } from "vitest/node";
 import { buildConsole } from "../../scripts/console.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { CLI } from "../node/cli/run.ts";
 import { runScript, type Script, stopScripts } from "../node/script.ts";
+import { CHROMIUM } from "./chromium.ts";
 import { startEngine } from "./engine.ts";
 
 declare module "vitest" {
 	interface ProvidedContext {
+		/** Address of the browser's debugger. */
+		browser: string;
 		/** Origins. */
 		serve: string;
 		dev: string;
@@ -21,6 +25,22 @@ declare module "vitest" {
 		engine: string;
 	}
 }
+
+const BROWSER_FLAGS = [
+	"--no-sandbox",
+	"--disable-gpu",
+	"--disable-quic",
+	"--no-first-run",
+	"--disable-background-networking",
+	"--disable-component-update",
+	"--disable-sync",
+	// A microphone that beeps.
+	"--use-fake-device-for-media-stream",
+	"--use-fake-ui-for-media-stream",
+	// The tabs of an origin share a process: it starts once, and has compiled the scripts.
+	"--process-per-site",
+	"--renderer-process-limit=2",
+];
 
 export const ADMIN_TOKEN = "the-operator-of-the-console-tests";
 export const ENGINE_MODEL = "@cf/meta/llama-3.2-3b-instruct";
@@ -36,7 +56,9 @@ export const SPARE = "spare";
 export const OPERATOR_ACCOUNT = "a-operator";
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+	if (CHROMIUM === undefined) throw new Error("The tests of the console need Chromium");
 	const state = mkdtempSync(join(tmpdir(), "ganglion-console-"));
+	const launching = chromium.launchServer({ executablePath: CHROMIUM, args: BROWSER_FLAGS });
 	await buildConsole();
 	const engine = await startEngine();
 	const settings = {
@@ -81,12 +103,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
 	await fetch(`http://127.0.0.1:${port}/client/v4/accounts/${OPERATOR_ACCOUNT}/ai/usage/requests`, {
 		headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
 	});
+	const browser = await launching;
+	project.provide("browser", browser.wsEndpoint());
 	project.provide("serve", `http://127.0.0.1:${port}`);
 	project.provide("dev", `http://127.0.0.1:${devPort}`);
 	project.provide("engine", engine.url);
 	return async () => {
 		stopScripts();
-		await Promise.all([serve.exit, dev.exit]);
+		await Promise.all([serve.exit, dev.exit, browser.close()]);
 		await engine.stop();
 		rmSync(state, { recursive: true, force: true, maxRetries: 5 });
 	};
