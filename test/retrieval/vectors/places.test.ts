@@ -1,0 +1,73 @@
+/** The connections that accounts share. */
+import { describe, expect, it } from "vitest";
+import { ConnectionPlaces, type Place } from "../../../src/retrieval/vectors/stores/pgvector/places.ts";
+
+const LATER = 1_000_000;
+
+/** All places that the account gets. */
+function takeAll(places: ConnectionPlaces, account: string, now = 0): Place[] {
+	const taken: Place[] = [];
+	for (;;) {
+		const place = places.take(account, { now, until: now + LATER });
+		if (!place) return taken;
+		taken.push(place);
+	}
+}
+const keep = (places: ConnectionPlaces, place: Place): boolean => {
+	const mayKeep = places.mayKeep(place, 0);
+	if (mayKeep) place.isKept = true;
+	else place.release();
+	return mayKeep;
+};
+
+describe("the places of a server", () => {
+	it("are all for one account while no other one waits, and at most half of them are kept", () => {
+		const places = new ConnectionPlaces(10);
+		const taken = takeAll(places, "a");
+		expect(taken).toHaveLength(10);
+		expect(taken.filter((place) => keep(places, place))).toHaveLength(5);
+	});
+
+	it("are kept 8 at most for an account, and none of a single one", () => {
+		const many = new ConnectionPlaces(100);
+		expect(takeAll(many, "a").filter((place) => keep(many, place))).toHaveLength(8);
+		const single = new ConnectionPlaces(1);
+		expect(takeAll(single, "a").filter((place) => keep(single, place))).toHaveLength(0);
+	});
+
+	it("are kept in equal parts by accounts", () => {
+		const places = new ConnectionPlaces(8);
+		const [a, b] = ["a", "b"].map((account) =>
+			Array.from({ length: 4 }, () => places.take(account, { now: 0, until: LATER }) as Place),
+		) as [Place[], Place[]];
+		const [first] = b;
+		expect(first && keep(places, first)).toBe(true);
+		expect(a.filter((place) => keep(places, place))).toHaveLength(2);
+	});
+
+	it("go to the account that waits, until it has its part", () => {
+		const places = new ConnectionPlaces(4);
+		const busy = takeAll(places, "busy");
+		expect(takeAll(places, "other")).toHaveLength(0);
+		// The part of each is two. The busy account waits, too, so its last two stay.
+		expect(busy.slice(0, 3).map((place) => keep(places, place))).toEqual([false, false, true]);
+		expect(places.take("busy", { now: 0, until: LATER })).toBeUndefined();
+		expect(takeAll(places, "other")).toHaveLength(2);
+	});
+
+	it("of an account that does not ask any more are free for the others", () => {
+		const places = new ConnectionPlaces(2);
+		const [place] = takeAll(places, "busy");
+		expect(takeAll(places, "gone")).toHaveLength(0);
+		place?.release();
+		expect(places.take("busy", { now: 0, until: LATER })).toBeUndefined();
+		expect(places.take("busy", { now: 2_000, until: LATER })).toBeDefined();
+	});
+
+	it("of a request that the runtime has ended are free after its time", () => {
+		const places = new ConnectionPlaces(2);
+		takeAll(places, "a");
+		expect(takeAll(places, "b", LATER)).toHaveLength(0);
+		expect(takeAll(places, "b", LATER + 1)).toHaveLength(2);
+	});
+});
