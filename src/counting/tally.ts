@@ -47,44 +47,48 @@ const MIN_BYTES_PER_SECOND = { samples: 8_000, compressed: 1_000, video: 12_500 
 const VIDEO_TOKENS_PER_SECOND = 257;
 
 export class UpperBound implements Tally {
-	tokens = 0;
+	#tokens = 0;
+
+	get tokens(): number {
+		return this.#tokens;
+	}
 
 	text(text: string): void {
-		this.tokens += utf8Length(text);
+		this.#tokens += utf8Length(text);
 	}
 
 	json(value: unknown): void {
 		writeJson(value, (piece) => {
-			this.tokens += MAX_JSON_BYTES * utf8Length(piece);
+			this.#tokens += MAX_JSON_BYTES * utf8Length(piece);
 		});
 	}
 
 	opening(): void {
-		this.tokens += MAX_OPENING;
+		this.#tokens += MAX_OPENING;
 	}
 
 	markers(parts: number): void {
-		this.tokens += MAX_MARKERS * parts;
+		this.#tokens += MAX_MARKERS * parts;
 	}
 
 	image(size: Size | undefined): void {
 		const patches = size
 			? Math.ceil(size.width / SMALLEST_PATCH_PIXELS) * Math.ceil(size.height / SMALLEST_PATCH_PIXELS)
 			: MAX_IMAGE_TOKENS;
-		this.tokens += Math.min(MAX_IMAGE_TOKENS, Math.max(MIN_IMAGE_BOUND, patches));
+		this.#tokens += Math.min(MAX_IMAGE_TOKENS, Math.max(MIN_IMAGE_BOUND, patches));
 	}
 
 	audio(bytes: number, kind: "samples" | "compressed"): void {
-		this.tokens += Math.ceil((bytes / MIN_BYTES_PER_SECOND[kind]) * MAX_TOKENS_PER_SECOND);
+		this.#tokens += Math.ceil((bytes / MIN_BYTES_PER_SECOND[kind]) * MAX_TOKENS_PER_SECOND);
 	}
 
 	video(bytes: number): void {
-		this.tokens += Math.ceil((bytes / MIN_BYTES_PER_SECOND.video) * VIDEO_TOKENS_PER_SECOND);
+		this.#tokens += Math.ceil((bytes / MIN_BYTES_PER_SECOND.video) * VIDEO_TOKENS_PER_SECOND);
 	}
 
 	/** One token per byte. Formats that compress their text contain more than text. */
 	file(bytes: number): void {
-		this.tokens += bytes;
+		this.#tokens += bytes;
 	}
 }
 

@@ -32,8 +32,7 @@ export class EventSplitter {
 	/** The incomplete last line of the held pieces: its length and its first byte. */
 	#lineBytes = 0;
 	#lineFirst: number | undefined;
-	/** Of the incomplete event. */
-	heldBytes = 0;
+	#heldBytes = 0;
 	readonly #format: EventFormat;
 	readonly #isParted: boolean;
 	/** Complete lines of data of the incomplete event. */
@@ -44,9 +43,14 @@ export class EventSplitter {
 		this.#isParted = format === "sse" && parted === "parted";
 	}
 
+	/** Of the incomplete event. */
+	get heldBytes(): number {
+		return this.#heldBytes;
+	}
+
 	/** Returns the events that `chunk` completes. */
 	push(chunk: Uint8Array): CompleteEvents {
-		const { heldBytes } = this;
+		const heldBytes = this.#heldBytes;
 		if (heldBytes === 0 && this.#format === "sse" && isOneEvent(chunk))
 			return { bytes: chunk, ends: [chunk.length] };
 		const ends: number[] = [];
@@ -75,7 +79,7 @@ export class EventSplitter {
 		const head = chunk.subarray(0, end);
 		const bytes = heldBytes === 0 ? head : concat([...this.#held, head]);
 		this.#held = [];
-		this.heldBytes = 0;
+		this.#heldBytes = 0;
 		this.#hold(chunk.subarray(end));
 		return { bytes, ends };
 	}
@@ -84,14 +88,14 @@ export class EventSplitter {
 	takeRemainder(): Uint8Array {
 		const remainder = concat(this.#held);
 		this.#held = [];
-		this.heldBytes = 0;
+		this.#heldBytes = 0;
 		return remainder;
 	}
 
 	#split(bytes: Uint8Array, ends: number[]): CompleteEvents {
 		const end = ends.at(-1) ?? 0;
 		this.#held = [];
-		this.heldBytes = 0;
+		this.#heldBytes = 0;
 		this.#hold(bytes.subarray(end));
 		return { bytes: bytes.subarray(0, end), ends };
 	}
@@ -114,9 +118,9 @@ export class EventSplitter {
 	#endBefore(chunk: Uint8Array, at: number, start: number): number | undefined {
 		// A document over several lines: the rest of the event is not looked at, so that no byte is read twice.
 		if (this.#dataLines > 2) return undefined;
-		const isHere = start >= this.heldBytes;
+		const isHere = start >= this.#heldBytes;
 		const bytes = isHere
-			? chunk.subarray(start - this.heldBytes, at)
+			? chunk.subarray(start - this.#heldBytes, at)
 			: concat([...this.#held, chunk.subarray(0, at)]).subarray(start);
 		const lines = BYTES.decode(bytes).split("\n");
 		const first = lines.findIndex((line) => line.startsWith("data:"));
@@ -129,6 +133,6 @@ export class EventSplitter {
 	#hold(piece: Uint8Array): void {
 		if (piece.length === 0) return;
 		this.#held.push(piece);
-		this.heldBytes += piece.length;
+		this.#heldBytes += piece.length;
 	}
 }

@@ -14,10 +14,14 @@ export type SentDelta = { readonly [Field in keyof ChatDelta]?: unknown };
 export class StreamProgress implements Progress {
 	isRepaired = false;
 	toolCalls = 0;
-	usage: Usage | undefined;
+	#usage: Usage | undefined;
 	#deltas = 0;
 	#characters = 0;
 	readonly #count = new TokenCount();
+
+	get usage(): Usage | undefined {
+		return this.#usage;
+	}
 
 	/** One token per event if that is plausible; otherwise an estimate from the text. */
 	get outputTokens(): number {
@@ -32,7 +36,7 @@ export class StreamProgress implements Progress {
 	}
 
 	addUsage(usage: Usage | null | undefined): void {
-		this.usage = laterUsage(this.usage, usage);
+		this.#usage = laterUsage(this.#usage, usage);
 	}
 
 	/** Adds one delta of one choice. */
