@@ -12,7 +12,8 @@ interface Shape {
 }
 
 /**
- * Whether a table only lays out the page: by its `role`, or because it has no header and contains another table or has one column. For a data table, spends the cost of all cells, including those added by spans and to short rows.
+ * Whether a table only lays out the page: by its `role`, or because it has no header and contains another table or has one column.
+ * For a data table, spends the cost of all cells, including those added by spans and to short rows.
  */
 export function isLayout(table: Element, work: Work): boolean {
 	const { rows, hasHeader, hasTable } = shapeOf(table);

@@ -80,7 +80,7 @@ export function storedEndpoint<Sent extends SentEndpoint>({
 }: Sent): Omit<Sent, keyof SentDomains> {
 	if (domains?.length) {
 		if (!endpoint.enabled) throw searchFailure("searchDomainInactive");
-		throw searchFailure("searchDomainUnverified", "lead the host to the path of the endpoint by a proxy");
+		throw searchFailure("searchDomainUnverified", "a proxy of the host can forward to the endpoint");
 	}
 	if (isDefaultEnabled === false) throw searchFailure("searchDomainMissing");
 	return endpoint;

@@ -147,7 +147,7 @@ describe("a public endpoint", () => {
 		expect(await put({ enabled: true, custom_domains })).toEqual({
 			code: 7090,
 			message:
-				"custom_domain_not_a_verified_zone_on_this_account: lead the host to the path of the endpoint by a proxy",
+				"custom_domain_not_a_verified_zone_on_this_account: a proxy of the host can forward to the endpoint",
 		});
 		expect(await put({ enabled: false, custom_domains })).toEqual({
 			code: 7093,
