@@ -1,19 +1,22 @@
 /** The connections that accounts share. */
 import { describe, expect, it } from "vitest";
-import { ConnectionPlaces, type Place } from "../../../src/retrieval/vectors/stores/pgvector/places.ts";
+import {
+	type ConnectionPlace,
+	ConnectionPlaces,
+} from "../../../src/retrieval/vectors/stores/pgvector/places.ts";
 
 const LATER = 1_000_000;
 
 /** All places that the account gets. */
-function takeAll(places: ConnectionPlaces, account: string, now = 0): Place[] {
-	const taken: Place[] = [];
+function takeAll(places: ConnectionPlaces, account: string, now = 0): ConnectionPlace[] {
+	const taken: ConnectionPlace[] = [];
 	for (;;) {
 		const place = places.take(account, { now, until: now + LATER });
 		if (!place) return taken;
 		taken.push(place);
 	}
 }
-const keep = (places: ConnectionPlaces, place: Place): boolean => {
+const keep = (places: ConnectionPlaces, place: ConnectionPlace): boolean => {
 	const mayKeep = places.mayKeep(place, 0);
 	if (mayKeep) place.isKept = true;
 	else place.release();
@@ -38,8 +41,8 @@ describe("the places of a server", () => {
 	it("are kept in equal parts by accounts", () => {
 		const places = new ConnectionPlaces(8);
 		const [a, b] = ["a", "b"].map((account) =>
-			Array.from({ length: 4 }, () => places.take(account, { now: 0, until: LATER }) as Place),
-		) as [Place[], Place[]];
+			Array.from({ length: 4 }, () => places.take(account, { now: 0, until: LATER }) as ConnectionPlace),
+		) as [ConnectionPlace[], ConnectionPlace[]];
 		const [first] = b;
 		expect(first && keep(places, first)).toBe(true);
 		expect(a.filter((place) => keep(places, place))).toHaveLength(2);

@@ -5,7 +5,7 @@ import { type Connect, connectOut, DriverSocket } from "../../../../outbound/dri
 import { DATABASE_CALL } from "../../../../outbound/limits.ts";
 import { storeFailed } from "../store-failed.ts";
 import type { PostgresServer } from "../store-settings.ts";
-import type { Place } from "./places.ts";
+import type { ConnectionPlace } from "./places.ts";
 
 /** The values of `$1`, `$2` and so on. */
 export type RunSql = <Row extends object>(
@@ -22,11 +22,11 @@ interface ConnectionSetup {
 	name: string;
 	connect: Connect;
 	/** Is free again when the connection is closed. */
-	place: Place;
+	place: ConnectionPlace;
 }
 
 export class SqlConnection {
-	readonly place: Place;
+	readonly place: ConnectionPlace;
 	/** Uses of the connection, with the current one. */
 	uses = 0;
 	/** The server has closed it, or the network has failed. */

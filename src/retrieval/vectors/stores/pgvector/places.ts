@@ -8,7 +8,7 @@ const MAX_KEPT = 8;
 /** Who waits asks again much earlier. A request that has ended does not. */
 const WAITS_FOR_MS = 1_000;
 
-export interface Place {
+export interface ConnectionPlace {
 	readonly account: string;
 	/** Epoch milliseconds after which the connection does not exist any more, whatever has happened to the request that opened it. */
 	readonly until: number;
@@ -21,7 +21,7 @@ export interface Place {
 
 export class ConnectionPlaces {
 	readonly max: number;
-	readonly #places = new Set<Place>();
+	readonly #places = new Set<ConnectionPlace>();
 	/** When an account has last found no free place. */
 	readonly #waiting = new Map<string, number>();
 
@@ -30,7 +30,7 @@ export class ConnectionPlaces {
 	}
 
 	/** `undefined`: there is none for the account now. It waits, and asks again. */
-	take(account: string, { now, until }: { now: number; until: number }): Place | undefined {
+	take(account: string, { now, until }: { now: number; until: number }): ConnectionPlace | undefined {
 		this.#forget(now);
 		if (this.#places.size >= this.max || (this.#othersWait(account) && this.#has(account) >= this.#part())) {
 			this.#waiting.set(account, now);
@@ -50,7 +50,7 @@ export class ConnectionPlaces {
 	}
 
 	/** Whether the connection may stay open for the next query of its account. */
-	mayKeep({ account }: Place, now: number): boolean {
+	mayKeep({ account }: ConnectionPlace, now: number): boolean {
 		this.#forget(now);
 		if (this.#othersWait(account) && (!this.#waiting.has(account) || this.#has(account) > this.#part()))
 			return false;
