@@ -14,10 +14,10 @@ import type { WorkerSpec } from "./workerd.ts";
 const DEFAULT_SINCE: Readonly<Record<string, string>> = { nodejs_compat: "2026-08-04" };
 
 /**
- * Options of V8 for a gateway that serves. The guard tells the Worker when to collect garbage. The space for new objects is 8 MB: the
- * default made a process 140 MB larger under the same load, and no request cheaper.
+ * Options of V8 for a gateway that serves. The guard tells the Worker when to collect garbage. With more space for new objects a process is
+ * larger; with less, the requests of many accounts cost more (tools/bench/NOTES.md).
  */
-export const V8_FLAGS = ["--expose-gc", "--max-semi-space-size=8"];
+export const V8_FLAGS = ["--expose-gc", "--max-semi-space-size=16"];
 
 export const PROJECT_CONFIG = join(ROOT, "wrangler.jsonc");
 
