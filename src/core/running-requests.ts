@@ -16,18 +16,21 @@ const FREE_FOR_NEW_ACCOUNTS = 0.1;
 const BUSY_SECONDS = 2;
 /** The longest wait for a place. */
 const WAIT_MS = 2_000;
+/** Between two looks for a place. */
+const CHECK_MS = 20;
 /** Requests that wait at the same time. */
 const MAX_WAITING = 256;
 
 interface WaitingRequest {
 	account: string;
 	hasPlace?: true;
-	/** Called when it has a place. */
-	begin(): void;
-	refuse(): void;
 }
 
-type Wait = (milliseconds: number) => Promise<void>;
+interface WaitServices {
+	/** Milliseconds. */
+	now(): number;
+	wait(milliseconds: number): Promise<void>;
+}
 
 export class RunningRequests {
 	readonly #shares: FairShares;
@@ -48,9 +51,9 @@ export class RunningRequests {
 	 * Counts the request until `ended` settles. `undefined`: it has a place. Otherwise resolves when it has one. Throws and rejects with 3040 (429)
 	 * if the account or the process has too many.
 	 */
-	begin(account: string, ended: Promise<unknown>, wait: Wait): Promise<void> | undefined {
+	begin(account: string, ended: Promise<unknown>, services: WaitServices): Promise<void> | undefined {
 		const isFirst = !this.#waiting.some((other) => other.account === account);
-		if (!isFirst || !this.#shares.mayTake(account)) return this.#wait(account, ended, wait);
+		if (!isFirst || !this.#shares.mayTake(account)) return this.#wait(account, ended, services);
 		this.#shares.take(account);
 		const end = (): void => this.#end(account);
 		ended.then(end, end);
@@ -61,26 +64,24 @@ export class RunningRequests {
 		return { name: "requests", used: this.#shares.size, limit: this.#shares.max, refused: this.#refused };
 	}
 
-	#wait(account: string, ended: Promise<unknown>, wait: Wait): Promise<void> {
+	/**
+	 * The request looks for its place itself. If the end of another request resolved a promise of this one, the runtime could run what follows in
+	 * the context of the other one. A call that begins there never answers when that context ends (workerd 1.20261102).
+	 */
+	async #wait(account: string, ended: Promise<unknown>, { now, wait }: WaitServices): Promise<void> {
 		if (this.#waiting.length >= MAX_WAITING && !this.#makeRoom(account)) throw this.#refusal();
-		return new Promise((resolve, reject) => {
-			const request: WaitingRequest = {
-				account,
-				begin: resolve,
-				refuse: () => reject(this.#refusal()),
-			};
-			this.#waiting.push(request);
-			const giveUp = (): void => {
-				if (this.#remove(request)) request.refuse();
-			};
-			// In the context of this request: a continuation of another one may never run.
-			const end = (): void => {
-				giveUp();
-				if (request.hasPlace) this.#end(account);
-			};
-			void wait(WAIT_MS).then(giveUp, giveUp);
-			ended.then(end, end);
-		});
+		const request: WaitingRequest = { account };
+		this.#waiting.push(request);
+		const end = (): void => {
+			this.#remove(request);
+			if (request.hasPlace) this.#end(account);
+		};
+		ended.then(end, end);
+		const until = now() + WAIT_MS;
+		while (!request.hasPlace && this.#waiting.includes(request) && now() < until) await wait(CHECK_MS);
+		if (request.hasPlace) return;
+		this.#remove(request);
+		throw this.#refusal();
 	}
 
 	/** Refuses the latest request of the account that has the most waiting ones. Returns false if that is this account. */
@@ -91,7 +92,6 @@ export class RunningRequests {
 		const latest = this.#waiting.findLast((other) => other.account === most);
 		if (most === account || !latest) return false;
 		this.#remove(latest);
-		latest.refuse();
 		return true;
 	}
 
@@ -102,7 +102,6 @@ export class RunningRequests {
 			this.#remove(next);
 			this.#shares.take(next.account);
 			next.hasPlace = true;
-			next.begin();
 		}
 	}
 
@@ -119,10 +118,8 @@ export class RunningRequests {
 		return next;
 	}
 
-	#remove(request: WaitingRequest): boolean {
-		const before = this.#waiting.length;
+	#remove(request: WaitingRequest): void {
 		this.#waiting = this.#waiting.filter((other) => other !== request);
-		return this.#waiting.length < before;
 	}
 
 	#refusal(): AiError {

@@ -31,8 +31,8 @@ export class Background {
 	 * it must wait for a place. Throws and rejects with 3040 if too many are under way.
 	 */
 	readonly waitUntil = (work: Promise<unknown>, account?: string): Promise<void> | undefined => {
-		const { runningRequests, wait, waitUntil } = this.#services;
-		const place = account === undefined ? undefined : runningRequests?.begin(account, work, wait);
+		const { runningRequests, waitUntil } = this.#services;
+		const place = account === undefined ? undefined : runningRequests?.begin(account, work, this.#services);
 		waitUntil(work);
 		this.#pending++;
 		const end = (): void => {
