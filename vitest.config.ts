@@ -178,8 +178,8 @@ declare module "vitest" {
 export default defineConfig({
 	test: {
 		provide: { propertySeed },
-		// Process tests wait for about half of their time. The sequencer runs three beside the tests inside workerd, which need a core each.
-		maxWorkers: availableParallelism() + 4,
+		// Most process tests wait. The sequencer runs them beside the tests inside workerd, which need a core each.
+		maxWorkers: availableParallelism() + 2,
 		sequence: { sequencer: LongestFirst },
 		// Sources and tests that have not changed since the last run are not transformed again.
 		fsModuleCache: true,
