@@ -1,7 +1,8 @@
 /** Engines that a test scripts, call by call, under a clock that moves only when a test waits. */
 
+import { onTestFinished } from "vitest";
 import type { Admission } from "../../../src/accounts/admission.ts";
-import type { AiError } from "../../../src/core/errors.ts";
+import { AiError } from "../../../src/core/errors.ts";
 import { IsolateHealth } from "../../../src/fleet/health.ts";
 import { adHocModel } from "../../../src/models/catalog.ts";
 import type { DispatchContext } from "../../../src/pipeline/dispatch/dispatch-state.ts";
@@ -100,6 +101,10 @@ export function world({ plan = {}, replies, targets = {}, random = 0, admission 
 	};
 	const runIn = (context: Partial<DispatchContext>, call: TaskCall) => {
 		const { exchange } = observedExchange({ now: () => clock.now, admission, logged });
+		// What its replies hold counts for all tests of the Worker.
+		onTestFinished(() => {
+			if (exchange.state !== "ended") exchange.fail(new AiError("aborted"));
+		});
 		const { signal } = caller;
 		return dispatch(fullPlan, call, { exchange, model: adHocModel("m"), signal, ...context }, services);
 	};
