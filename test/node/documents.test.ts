@@ -1,27 +1,23 @@
 /** Documents are converted in processes of their own, which are killed at their bounds. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { unzipSync, zipSync } from "fflate";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { modulesIn } from "../../miniflare/modules.ts";
 import { type DocumentConverter, startConverter } from "../../scripts/documents/converter.ts";
-import type { ConvertedFile } from "../../src/retrieval/documents/convert-file.ts";
-import { remoteConverter } from "../../src/retrieval/documents/converter.ts";
 import { mutated } from "../../tools/documents/mutate.ts";
+import { bytesOf, convertBy, fixture, wordDocument } from "./document-files.ts";
 
 /** `npm run fuzz:documents` converts more. */
 const DAMAGED_COPIES = 10;
-const FIXTURES = "test/fixtures/documents";
 const folder = mkdtempSync(join(tmpdir(), "ganglion-documents-test-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
-const convertBy =
-	({ address }: DocumentConverter) =>
-	(name: string, bytes: Uint8Array): Promise<ConvertedFile> =>
-		remoteConverter((request) => fetch(address, request))({ name, mimeType: "", bytes }, {});
+// Other tests convert documents at the same time: the processes of this file are those with its folder.
+vi.stubEnv("TMPDIR", folder);
+afterAll(() => {
+	vi.unstubAllEnvs();
+	rmSync(folder, { recursive: true, force: true });
+});
 
 describe("a process", () => {
 	/** A converter that does what the name of its file says. */
@@ -55,7 +51,8 @@ export default {
 		execFileSync("ps", ["-eo", "nice,args"], { encoding: "utf8" })
 			.split("\n")
 			.filter(
-				(line) => line.includes("workerd") && line.includes("ganglion-documents-") && !line.includes("sh -c"),
+				(line) =>
+					line.includes("workerd") && line.includes(join(folder, "ganglion-")) && !line.includes("sh -c"),
 			);
 	const running = (): number => processes().length;
 
@@ -136,25 +133,19 @@ describe("the built converter", () => {
 		["prices.xlsx", "# prices.xlsx\n"],
 		["prices.numbers", "# prices.numbers\n"],
 	])("converts %s", async (name, beginning) => {
-		const converted = await convertBy(converter)(name, readFileSync(join(FIXTURES, name)));
+		const converted = await convertBy(converter)(name, fixture(name));
 		expect(converted).toMatchObject({ format: "markdown" });
 		expect(converted).toHaveProperty("data", expect.stringMatching(new RegExp(`^${beginning}`)));
 	});
 
 	it("converts long Word documents", async () => {
-		const namespace = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
-		const word = (body: string) =>
-			zipSync({
-				...unzipSync(readFileSync(join(FIXTURES, "report.docx"))),
-				"word/document.xml": bytesOf(`<w:document ${namespace}><w:body>${body}</w:body></w:document>`),
-			});
 		const paragraph = (text: string) => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`;
 		const convert = convertBy(converter);
 		// About 400 pages.
 		const text = paragraph("A sentence of a long document. ".repeat(10)).repeat(4_000);
-		expect(await convert("a.docx", word(text))).toMatchObject({ format: "markdown" });
+		expect(await convert("a.docx", wordDocument(text))).toMatchObject({ format: "markdown" });
 		const row = `<w:tr>${`<w:tc>${paragraph("A cell")}</w:tc>`.repeat(5)}</w:tr>`;
-		const converted = await convert("a.docx", word(`<w:tbl>${row.repeat(1_000)}</w:tbl>`));
+		const converted = await convert("a.docx", wordDocument(`<w:tbl>${row.repeat(1_000)}</w:tbl>`));
 		if (converted.format === "error") throw new Error(converted.error);
 		// With the line below the header.
 		expect(converted.data.trim().split("\n")).toHaveLength(1_001);
@@ -164,7 +155,7 @@ describe("the built converter", () => {
 		const names = ["minutes.docx", "prices.numbers", "prices.ods", "prices.xls", "report.odt", "tagged.pdf"];
 		const convert = convertBy(converter);
 		for (const [index, name] of names.entries()) {
-			const bytes = new Uint8Array(readFileSync(join(FIXTURES, name)));
+			const bytes = fixture(name);
 			for (let seed = 0; seed < DAMAGED_COPIES; seed++) {
 				const converted = await convert(name, mutated(bytes, index * DAMAGED_COPIES + seed));
 				if (converted.format !== "error") continue;

@@ -2,39 +2,17 @@
  * Files that are made to harm the converter, in its own processes: each ends in an error with a sentence, and a file after it is
  * converted. `test/retrieval/documents/hostile.test.ts` has those that need no process.
  */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { deflateSync } from "node:zlib";
-import { unzipSync, zipSync } from "fflate";
+import { unzipSync } from "fflate";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { modulesIn } from "../../miniflare/modules.ts";
 import { type DocumentConverter, startConverter } from "../../scripts/documents/converter.ts";
-import { remoteConverter } from "../../src/retrieval/documents/converter.ts";
+import { bytesOf, convertBy, fixture, type Parts, withParts, wordDocument } from "./document-files.ts";
 
-const FIXTURES = "test/fixtures/documents";
-const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
-const fixture = (name: string): Uint8Array => new Uint8Array(readFileSync(join(FIXTURES, name)));
-
-type Parts = Record<string, string | Uint8Array>;
-const withParts = (name: string, parts: Parts): Uint8Array =>
-	zipSync({
-		...unzipSync(fixture(name)),
-		...Object.fromEntries(
-			Object.entries(parts).map(([part, content]) => [
-				part,
-				typeof content === "string" ? bytesOf(content) : content,
-			]),
-		),
-	});
 /** Puts `content` around itself. */
 const nested = (open: string, close: string, depth: number, content = ""): string =>
 	open.repeat(depth) + content + close.repeat(depth);
 
-const WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
-const word = (body: string): Uint8Array =>
-	withParts("report.docx", {
-		"word/document.xml": `<w:document ${WORD}><w:body>${body}</w:body></w:document>`,
-	});
 const RUN = "<w:r><w:t>x</w:t></w:r>";
 
 const SPREADSHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
@@ -145,12 +123,12 @@ const FILES: readonly (readonly [what: string, name: string, bytes: () => Uint8A
 	[
 		"tables inside of tables",
 		"a.docx",
-		() => word(nested("<w:tbl><w:tr><w:tc>", "</w:tc></w:tr></w:tbl>", 3_000)),
+		() => wordDocument(nested("<w:tbl><w:tr><w:tc>", "</w:tc></w:tr></w:tbl>", 3_000)),
 	],
 	[
 		"links inside of links",
 		"a.docx",
-		() => word(`<w:p>${nested('<w:hyperlink w:anchor="a">', "</w:hyperlink>", 5_000, RUN)}</w:p>`),
+		() => wordDocument(`<w:p>${nested('<w:hyperlink w:anchor="a">', "</w:hyperlink>", 5_000, RUN)}</w:p>`),
 	],
 	[
 		"a DTD in UTF-16",
@@ -320,10 +298,9 @@ beforeAll(async () => {
 	converter = await startConverter(async () => modulesIn("dist/documents"));
 });
 afterAll(() => converter.stop());
-const convert = (name: string, bytes: Uint8Array) =>
-	remoteConverter((request) => fetch(converter.address, request))({ name, mimeType: "", bytes }, {});
 
 it.runIf(process.platform === "linux").each(FILES)("%s: %s", async (_, name, bytes) => {
+	const convert = convertBy(converter);
 	const converted = await convert(name, bytes());
 	if (converted.format !== "error") throw new Error(`converted to ${converted.data.slice(0, 200)}`);
 	expect(converted.error).toMatch(/^The (?:document|file|HTML|image|PDF) (?:has|is|takes) /);
