@@ -108,9 +108,8 @@ export class VectorIndex extends VectorIndexObject {
 		return persistent.ownShards.index(name);
 	}
 
-	protected override async giveWay(): Promise<void> {
-		const { runtimeDelay } = persistent;
-		if (runtimeDelay.isBehind) await scheduler.wait(runtimeDelay.pause(0));
+	protected override giveWay(): Promise<void> {
+		return persistent.runtimeDelay.giveWay((milliseconds) => scheduler.wait(milliseconds));
 	}
 }
 

@@ -35,4 +35,9 @@ export class RuntimeDelay {
 	pause(leastMs: number): number {
 		return this.isBehind ? Math.max(leastMs, Math.min(MAX_PAUSE_MS, this.#lateMs)) : leastMs;
 	}
+
+	/** Waits as long as requests wait for the thread of a runtime that is behind. */
+	async giveWay(wait: (milliseconds: number) => Promise<void>): Promise<void> {
+		if (this.isBehind) await wait(this.pause(0));
+	}
 }
