@@ -69,7 +69,7 @@ export class DirectoryCache {
 		const { directory, isOlder } = this.#services;
 		const recorded = (await directory().find(account)) ?? undefined;
 		if (recorded) return this.#remember(recorded);
-		if (isOlder?.(account)) return this.#add({ id: account });
+		if (isOlder?.(account)) return this.#add(account);
 		this.#absent.set(account, now + ABSENT_MS);
 		return undefined;
 	}
@@ -78,14 +78,12 @@ export class DirectoryCache {
 	async record(account: string): Promise<string> {
 		const known = this.#places.get(account);
 		if (known !== undefined) return known;
-		return this.#add({
-			id: account,
-			...(!this.#services.isOlder?.(account) && { place: this.placeFor(account) }),
-		});
+		return this.#add(account);
 	}
 
-	async #add(account: NewAccount): Promise<string> {
-		const { directory } = this.#services;
+	async #add(id: string): Promise<string> {
+		const { directory, isOlder } = this.#services;
+		const account: NewAccount = isOlder?.(id) ? { id } : { id, place: this.placeFor(id) };
 		const recorded = await this.#additions.add(account, async (accounts) => directory().add(accounts));
 		if (!recorded) throw new Error("The account is deleted");
 		return this.#remember(recorded);

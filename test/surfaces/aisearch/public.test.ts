@@ -175,9 +175,9 @@ describe("a public endpoint", () => {
 		]);
 		const sent = await api.send("/stats", {}, { origin: page });
 		expect([sent.status, sent.headers.get("access-control-allow-origin")]).toEqual([404, page]);
-		const asked = await api.send("/search", undefined, { origin: page }, "OPTIONS");
+		const preflight = await api.send("/search", undefined, { origin: page }, "OPTIONS");
 		// The components send this header.
-		expect(asked.headers.get("access-control-allow-headers")).toContain("cf-ai-search-source");
+		expect(preflight.headers.get("access-control-allow-headers")).toContain("cf-ai-search-source");
 	});
 
 	it("does not tell which accounts and instances exist", async () => {
