@@ -4,14 +4,19 @@
  *
  *     npm run bench -- --only json,stream --seconds 3 --rounds 7
  *     npm run bench -- --write
+ *
+ * Each run of a commit is kept in `.bench.jsonl`. `--write` makes the table of all runs of this commit, so that a row has the
+ * median and the worst of several times, and none of another commit.
  */
 import { writeFileSync } from "node:fs";
+import { loadavg } from "node:os";
 import { join } from "node:path";
 import { readOptions } from "../../scripts/options.ts";
 import { openField } from "./contenders.ts";
 import type { Context } from "./context.ts";
+import { measuredCommit, RUNS_FILE, recordRun, runsOf } from "./runs.ts";
 import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
-import { document, type Row, rowLine } from "./table.ts";
+import { document, type MeasuredRow, type Run, rowLine } from "./table.ts";
 
 const names = Object.keys(SCENARIOS) as ScenarioName[];
 const values = readOptions(
@@ -26,7 +31,7 @@ const values = readOptions(
   --only A,B     of ${names.join(", ")}
   --seconds N    of load in a round (3)
   --rounds N     of which the median counts (5)
-  --write        the whole table into tools/bench/RESULTS.md`,
+  --write        the rows of all runs of this commit into tools/bench/RESULTS.md`,
 );
 if (process.platform !== "linux") {
 	console.error("The bench reads CPU times from /proc: it runs on Linux.");
@@ -45,11 +50,14 @@ for (const name of ["seconds", "rounds"] as const)
 		console.error(`--${name}: expected a number above 0, found ${values[name]}`);
 		process.exit(1);
 	}
-if (values.write && values.only !== undefined) {
-	console.error("--write is for the whole table: leave out --only.");
+const commit = measuredCommit();
+if (values.write && commit === undefined) {
+	console.error("--write is for a commit: files differ from it.");
 	process.exit(1);
 }
 
+const [load = 0] = loadavg();
+const at = new Date().toISOString();
 const field = await openField();
 const context: Context = {
 	field,
@@ -57,18 +65,25 @@ const context: Context = {
 	rounds: Number(values.rounds),
 	say: (text) => console.error(text),
 };
-const rows: Row[] = [];
+const rows: MeasuredRow[] = [];
 try {
-	for (const name of names.filter((each) => chosen.includes(each))) {
-		console.error(`\n${name}`);
-		for (const row of await SCENARIOS[name](context)) {
-			rows.push(row);
+	for (const scenario of names.filter((each) => chosen.includes(each))) {
+		console.error(`\n${scenario}`);
+		for (const row of await SCENARIOS[scenario](context)) {
+			rows.push({ scenario, ...row });
 			console.error(`  ${rowLine(row)}`);
 		}
 	}
 } finally {
 	await field.close();
 }
-const text = document(rows);
-console.log(`\n${text}`);
-if (values.write) writeFileSync(join(import.meta.dirname, "RESULTS.md"), text);
+const run: Run = { commit: commit ?? "with changes", at, load, rows };
+console.log(`\n${document([run], names)}`);
+// Files may have changed meanwhile.
+if (commit === undefined || measuredCommit() !== commit)
+	console.error("Files differ from the commit, so this run is not kept for --write.");
+else {
+	recordRun(RUNS_FILE, run);
+	if (values.write)
+		writeFileSync(join(import.meta.dirname, "RESULTS.md"), document(runsOf(RUNS_FILE, commit), names));
+}

@@ -1,11 +1,10 @@
 /** Writes the results as a Markdown table, with the versions of the software that was measured. */
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { peerVersion } from "./peer.ts";
-import type { Spread } from "./statistics.ts";
+import { type Spread, spread } from "./statistics.ts";
 
 const { version: workerdVersion } = createRequire(import.meta.url)("workerd/package.json") as {
 	version: string;
@@ -13,7 +12,7 @@ const { version: workerdVersion } = createRequire(import.meta.url)("workerd/pack
 
 export interface Row {
 	label: string;
-	/** Median and quartiles of the runs. */
+	/** Median and quartiles of the rounds. */
 	measured: Spread;
 	/** Empty: a count. */
 	unit: "x" | "ms" | "KB" | "MB" | "";
@@ -22,59 +21,92 @@ export interface Row {
 	/** The target: at most this value. */
 	bar?: number;
 	stretch?: number;
+	/** The targets are at least these values. */
+	isMoreBetter?: boolean;
 	/** Details, such as the absolute values behind a ratio. */
 	note?: string;
 }
 
+export interface MeasuredRow extends Row {
+	scenario: string;
+}
+
+export interface Run {
+	commit: string;
+	/** The start, as an ISO date. */
+	at: string;
+	/** The load of the machine in the minute before the start. */
+	load: number;
+	rows: readonly MeasuredRow[];
+}
+
 const DIGITS = { x: 2, ms: 2, KB: 0, MB: 0, "": 3 } as const;
 
+const digits = (value: number, unit: Row["unit"]): string => value.toFixed(DIGITS[unit]);
+
 const shown = ({ median, low, high }: Spread, unit: Row["unit"]): string => {
-	const [m, l, h] = [median, low, high].map((value) => value.toFixed(DIGITS[unit]));
+	const [m, l, h] = [median, low, high].map((value) => digits(value, unit));
 	return low === high ? `${m}` : `${m} (${l} to ${h})`;
 };
 
-function verdict({ measured: { median }, bar, stretch }: Row): string {
+function verdict({ bar, stretch, isMoreBetter = false }: Row, value: number): string {
+	const meets = (target: number): boolean => (isMoreBetter ? value >= target : value <= target);
 	if (bar === undefined) return "";
-	if (stretch !== undefined && median <= stretch) return "stretch";
-	return median <= bar ? "met" : "**missed**";
+	if (stretch !== undefined && meets(stretch)) return "stretch";
+	return meets(bar) ? "met" : "**missed**";
 }
 
 const limit = (value: number | undefined, unit: Row["unit"]): string =>
 	value === undefined ? "" : `${value} ${unit}`;
 
 export const rowLine = (row: Row): string =>
-	`${row.label}: ${shown(row.measured, row.unit)} ${row.unit} ${verdict(row)}${row.note ? ` (${row.note})` : ""}`;
+	`${row.label}: ${shown(row.measured, row.unit)} ${row.unit} ${verdict(row, row.measured.median)}${row.note ? ` (${row.note})` : ""}`;
 
-export function document(rows: readonly Row[]): string {
-	const lines = rows.map((row) =>
-		[
-			row.label,
-			`${shown(row.measured, row.unit)} ${row.unit}`,
-			row.error ? shown(row.error, row.unit) : "",
-			limit(row.bar, row.unit),
-			limit(row.stretch, row.unit),
-			verdict(row),
-			row.note ?? "",
-		].join(" | "),
-	);
+/** @param runs of one commit. @param scenarios all scenarios, in the order of their rows. */
+export function document(runs: readonly Run[], scenarios: readonly string[]): string {
+	const rows = runs.flatMap((run) => run.rows);
+	const labels = scenarios.flatMap((name) => [
+		...new Set(rows.flatMap(({ scenario, label }) => (scenario === name ? [label] : []))),
+	]);
+	const lines = labels.map((label) => line(rows.filter((row) => row.label === label)));
 	return `# Results
 
-Median (quartiles) of the runs; *error* is the floor measured against itself in the same way.
-${machine()}
+The median of the runs, and the worst of them; of one run, the median (quartiles) of its rounds. *Error* is the floor measured against itself in the same way, in the last run. The last column but one is of the worst run. All rows were measured at this commit, the others are left out.
+${software(runs.at(-1)?.commit)}
+Runs: ${runs.map(({ at, load }) => `${at.slice(0, 16).replace("T", " ")} (load ${load.toFixed(1)})`).join(", ")}.
 
-| What | Measured | Error | Bar | Stretch | | Note |
-| --- | --- | --- | --- | --- | --- | --- |
-${lines.map((line) => `| ${line} |`).join("\n")}
+| What | Measured | Worst | Runs | Error | Bar | Stretch | | Note |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+${lines.join("\n")}
 `;
 }
 
-function machine(): string {
+/** @param rows those of all runs with one label. */
+function line(rows: readonly MeasuredRow[]): string {
+	const last = rows.at(-1);
+	if (!last) return "";
+	const medians = rows.map(({ measured }) => measured.median);
+	const worst = last.isMoreBetter ? Math.min(...medians) : Math.max(...medians);
+	const { label, unit, error, bar, stretch, note = "" } = last;
+	const cells = [
+		label,
+		`${rows.length > 1 ? digits(spread(medians).median, unit) : shown(last.measured, unit)} ${unit}`,
+		rows.length > 1 ? `${digits(worst, unit)} ${unit}` : "",
+		String(rows.length),
+		error ? shown(error, unit) : "",
+		limit(bar, unit),
+		limit(stretch, unit),
+		verdict(last, worst),
+		note,
+	];
+	return `| ${cells.join(" | ")} |`;
+}
+
+function software(commit = ""): string {
 	const [cpu] = cpus();
 	const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "../../package.json"), "utf8")) as {
 		version: string;
 	};
-	const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
 	const peer = peerVersion();
-	const when = new Date().toISOString().slice(0, 10);
-	return `Ganglion ${version} (${commit}), workerd ${workerdVersion}, Node ${process.version}${peer ? `, @portkey-ai/gateway ${peer}` : ""}; ${cpus().length} cores, ${cpu?.model.trim()}; ${when}.`;
+	return `Ganglion ${version} (${commit.slice(0, 8)}), workerd ${workerdVersion}, Node ${process.version}${peer ? `, @portkey-ai/gateway ${peer}` : ""}; ${cpus().length} cores, ${cpu?.model.trim()}.`;
 }

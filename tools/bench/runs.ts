@@ -1,0 +1,32 @@
+/** Runs of the bench on this machine, and the commit that each has measured. `RESULTS.md` has the rows of one commit only. */
+import { execFileSync } from "node:child_process";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../../scripts/root.ts";
+import type { Run } from "./table.ts";
+
+export const RUNS_FILE = join(ROOT, ".bench.jsonl");
+/** Documents decide nothing that is measured. */
+const MEASURED = [".", ":(exclude)*.md", ":(exclude)docs"];
+
+const git = (...args: string[]): string =>
+	execFileSync("git", args, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+
+/** The commit that a run measures. `undefined`: there is none, because files differ from it. */
+export function measuredCommit(): string | undefined {
+	try {
+		return git("status", "--porcelain", "--", ...MEASURED) === "" ? git("rev-parse", "HEAD") : undefined;
+	} catch {
+		// No repository, for example in an unpacked archive.
+		return undefined;
+	}
+}
+
+export const recordRun = (file: string, run: Run): void => appendFileSync(file, `${JSON.stringify(run)}\n`);
+
+/** The runs of one commit, in their order. */
+export function runsOf(file: string, commit: string): Run[] {
+	if (!existsSync(file)) return [];
+	const lines = readFileSync(file, "utf8").split("\n").filter(Boolean);
+	return lines.map((line) => JSON.parse(line) as Run).filter((run) => run.commit === commit);
+}
