@@ -5,6 +5,7 @@ import { batchUploads } from "./batch-uploads.ts";
 import { batches, liveBesideBatch } from "./batches.ts";
 import { streamsBesideQueries } from "./beside-queries.ts";
 import { bundleSize } from "./bundle.ts";
+import { commandMemory } from "./command-memory.ts";
 import { COALESCE_MS, type Contender, type ContenderName, type How, type Mode } from "./contenders.ts";
 import { CHAT, type Context, start, startBoth, stopAll } from "./context.ts";
 import { devStart } from "./dev-start.ts";
@@ -29,44 +30,9 @@ const STEADY_CONNECTIONS = 32;
 /** Events in one bulk answer of the engine. */
 const CHUNKS = 204;
 
-export type ScenarioName =
-	| "json"
-	| "peer"
-	| "latency"
-	| "stream"
-	| "renamed"
-	| "passthrough"
-	| "native"
-	| "paced"
-	| "prompts"
-	| "lean"
-	| "embeddings"
-	| "memory"
-	| "start"
-	| "dev"
-	| "features"
-	| "upstream"
-	| "leases"
-	| "accounts"
-	| "routes"
-	| "pools"
-	| "commits"
-	| "storage"
-	| "vectors"
-	| "beside-queries"
-	| "batches"
-	| "beside-batch"
-	| "batch-uploads"
-	| "adapters"
-	| "attack"
-	| "gateways"
-	| "logs"
-	| "workers"
-	| "bundle";
-
 type Scenario = (context: Context) => Promise<Row[]>;
 
-export const SCENARIOS: Record<ScenarioName, Scenario> = {
+export const SCENARIOS = {
 	json: async (context) => [
 		...(await against(context, {
 			label: "small JSON: CPU a request / floor",
@@ -175,8 +141,10 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	gateways,
 	logs: logPages,
 	workers: severalWorkers,
+	"command-memory": commandMemory,
 	bundle: async () => bundleSize(),
-};
+} satisfies Record<string, Scenario>;
+export type ScenarioName = keyof typeof SCENARIOS;
 
 const COUNTED = { ...CHAT, stream: true, stream_options: { include_usage: true } };
 const STREAM_LOAD = { each: CHUNKS, warmUpAnswers: 100 };

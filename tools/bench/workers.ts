@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "../../scripts/free-port.ts";
@@ -12,7 +12,7 @@ import { listening } from "../../scripts/workerd.ts";
 import { CHAT, type Context, startBoth, stopAll } from "./context.ts";
 import { CoreShare, hasQuotas } from "./core-shares.ts";
 import { type Ask, load, warmUp } from "./load.ts";
-import { parentOf } from "./process.ts";
+import { childrenOf } from "./process.ts";
 import { spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
 import { ADMIN_TOKEN, createToken } from "./token.ts";
@@ -148,28 +148,4 @@ async function processesOf(command: number, count: number): Promise<Processes> {
 		await wait(POLL_MS);
 	}
 	throw new Error(`the processes of ${count} workers were not found`);
-}
-
-interface Process {
-	pid: number;
-	parent: number;
-	line: string;
-}
-
-/** In the order of their start. */
-const childrenOf = (parent: number): Process[] =>
-	readdirSync("/proc")
-		.map(Number)
-		.filter(Number.isInteger)
-		.sort((one, other) => one - other)
-		.flatMap((pid) => processOf(pid) ?? [])
-		.filter((process) => process.parent === parent);
-
-function processOf(pid: number): Process | undefined {
-	try {
-		return { pid, parent: parentOf(pid), line: readFileSync(`/proc/${pid}/cmdline`, "utf8") };
-	} catch {
-		// It has ended.
-		return undefined;
-	}
 }
