@@ -178,9 +178,16 @@ export interface VectorPlan {
 	chunks: number;
 }
 
+/** A word of a query. A text has it if it has one of these. */
+export interface KeywordWord {
+	phrases: readonly string[];
+	/** Of terms of the index. */
+	beginnings: readonly string[];
+}
+
 export interface KeywordQuery {
-	/** An expression of FTS5, of quoted terms only. */
-	expression: string;
+	words: readonly KeywordWord[];
+	mode: InstanceConfig["retrieval_options"]["keyword_match_mode"];
 	filter: readonly FilterCondition[];
 	limit: number;
 }

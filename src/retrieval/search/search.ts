@@ -8,7 +8,7 @@ import { type AiError, toAiError } from "../../core/errors.ts";
 import type { OpenInstance } from "./client/search-instances.ts";
 import { searchFailure } from "./failures.ts";
 import { boosted, fused, type RankedChunk, sorted } from "./fusion.ts";
-import { keywordExpression } from "./keyword-expression.ts";
+import { keywordWords, needsTrigram } from "./keyword-words.ts";
 import { CANDIDATES } from "./limits.ts";
 import { embedQuery, rerank, rewriteQuery, type SearchModels } from "./models.ts";
 import { type SearchPlan, textOf } from "./read-search.ts";
@@ -22,6 +22,8 @@ export interface SearchContext {
 	services: SearchRoomServices;
 	/** Called with a failure that the result does not show. */
 	onHidden?(failure: AiError): void;
+	/** Called with a sentence for people. */
+	onNote?(note: string): void;
 }
 
 /** A chunk of an answer, with the names of the product. */
@@ -140,15 +142,22 @@ async function byVector(
 	return matches.filter(({ score }) => score >= threshold);
 }
 
+const NEEDS_TRIGRAM =
+	'No keyword matches: the tokenizer "porter" needs spaces between words. For Chinese, Japanese or Thai, set indexing_options.keyword_tokenizer to "trigram"';
+
 async function byKeyword(
 	query: string,
-	{ filter, matchMode }: SearchPlan,
-	{ instance }: SearchContext,
+	{ filter, matchMode: mode }: SearchPlan,
+	{ instance, onNote }: SearchContext,
 ): Promise<KeywordMatch[]> {
 	const tokenizer = instance.record.config.indexing_options.keyword_tokenizer;
-	const expression = keywordExpression(query, matchMode, tokenizer);
-	if (expression === undefined) return [];
-	return instance.call((object) => object.keywords({ expression, filter, limit: CANDIDATES }));
+	const words = keywordWords(query, tokenizer);
+	if (words.length === 0) return [];
+	const matches = await instance.call((object) =>
+		object.keywords({ words, mode, filter, limit: CANDIDATES }),
+	);
+	if (matches.length === 0 && tokenizer === "porter" && needsTrigram(query)) onNote?.(NEEDS_TRIGRAM);
+	return matches;
 }
 
 type Candidate = FoundChunk & RankedChunk;

@@ -15,6 +15,8 @@ export interface NotedResult<Result> {
 	isLexical: boolean;
 	/** Failures that the result does not show. */
 	hidden?: readonly AiError[];
+	/** Sentences about the search. */
+	notes?: ReadonlySet<string>;
 	/** Absent: the cache was not asked. */
 	cacheStatus?: CacheStatus;
 }
@@ -39,9 +41,10 @@ export function notedEnvelope({
 	cacheStatus,
 	hidden = [],
 	isLexical,
+	notes = new Set(),
 	result,
 }: NotedResult<object>): Response {
 	const failures = hidden.map((error) => ({ code: error.code, message: leftOutText(error) }));
-	const messages = [...failures, ...(isLexical ? [{ message: NOTE }] : [])];
+	const messages = [...failures, ...[...notes, ...(isLexical ? [NOTE] : [])].map((message) => ({ message }))];
 	return cacheMarked(marked(envelope(result, { messages }), { isLexical }), cacheStatus);
 }

@@ -66,10 +66,12 @@ export async function search(sent: unknown, call: SearchedCall): Promise<NotedRe
 		...{ body, instances: [instance], now: services.now },
 		async run() {
 			const hidden: AiError[] = [];
-			const context = { ...contextOf(call), onHidden: noteIn(hidden, call) };
+			const notes = new Set<string>();
+			const onNote = (note: string) => notes.add(note);
+			const context = { ...contextOf(call), onHidden: noteIn(hidden, call), onNote };
 			const plan = searchPlan(body, instance.record.config, "searchQueryMissing");
 			const result = await searchInstance(plan, context);
-			return { result, isLexical: context.models.isLexical, hidden };
+			return { result, isLexical: context.models.isLexical, hidden, notes };
 		},
 	});
 }
@@ -177,19 +179,21 @@ async function several(
 	const known = new Map(opened.map((instance, index) => [ids[index], instance]));
 	let isLexical = false;
 	const hidden: AiError[] = [];
+	const notes = new Set<string>();
+	const onNote = (note: string) => notes.add(note);
 	const result = await searchSeveral(
 		ids,
 		async (id) => {
 			const instance = known.get(id) ?? (await services.searchInstances.open(caller.account, namespace, id));
 			const plan = searchPlan(body, instance.record.config, missing);
-			const context = { ...contextOf({ ...call, instance }), onHidden: noteIn(hidden, call) };
+			const context = { ...contextOf({ ...call, instance }), onHidden: noteIn(hidden, call), onNote };
 			const found = await searchInstance(plan, context);
 			isLexical ||= context.models.isLexical;
 			return found;
 		},
 		body.ai_search_options?.retrieval?.max_num_results,
 	);
-	return { result, isLexical, hidden };
+	return { result, isLexical, hidden, notes };
 }
 
 /** An answer of the older API, whose question is the only text. */

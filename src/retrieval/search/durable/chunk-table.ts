@@ -10,6 +10,7 @@ import {
 	type StoredChunk,
 	type TextChunk,
 } from "../records.ts";
+import { keywordExpression } from "./keyword-expression.ts";
 
 /** Written when a revision of an item is complete. Rows die with the next one, or with the item. */
 const CHUNKS = `CREATE TABLE IF NOT EXISTS chunks (
@@ -28,6 +29,10 @@ const TOKENIZERS: Readonly<Record<Tokenizer, string>> = {
 	porter: "porter unicode61",
 	trigram: "trigram",
 };
+/** The spaces make terms of three characters that begin with the last ones of a text. */
+const INDEXED_TEXT = "text || '  '";
+/** The terms of `keywords`. Not stored. */
+const TERMS = "CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5vocab(keywords, row)";
 
 interface Columns extends Record<string, SqlStorageValue> {
 	number: number;
@@ -50,15 +55,27 @@ export class ChunkTable {
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
 		sql.exec(CHUNKS);
+		this.#replaceWords();
 	}
 
 	/** Creates the index of keywords, or creates it again with another tokenizer. */
 	index(tokenizer: Tokenizer): void {
-		this.#sql.exec("DROP TABLE IF EXISTS words");
+		this.#sql.exec("DROP TABLE IF EXISTS terms; DROP TABLE IF EXISTS keywords");
 		this.#sql.exec(
-			`CREATE VIRTUAL TABLE words USING fts5(text, content='chunks', content_rowid='number', tokenize='${TOKENIZERS[tokenizer]}')`,
+			`CREATE VIRTUAL TABLE keywords USING fts5(text, content='chunks', content_rowid='number', tokenize='${TOKENIZERS[tokenizer]}')`,
 		);
-		this.#sql.exec("INSERT INTO words(words) VALUES ('rebuild')");
+		this.#sql.exec(TERMS);
+		this.#sql.exec(`INSERT INTO keywords(rowid, text) SELECT number, ${INDEXED_TEXT} FROM chunks`);
+	}
+
+	/** The index of earlier versions, `words`, has texts without the spaces. */
+	#replaceWords(): void {
+		const [words] = this.#sql
+			.exec<{ sql: string }>("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = 'words'")
+			.toArray();
+		if (!words) return;
+		this.index(words.sql.includes(`tokenize='${TOKENIZERS.trigram}'`) ? "trigram" : "porter");
+		this.#sql.exec("DROP TABLE words");
 	}
 
 	get count(): number {
@@ -80,14 +97,17 @@ export class ChunkTable {
 					end,
 				)
 				.one();
-			this.#sql.exec("INSERT INTO words(rowid, text) VALUES (?, ?)", number, text);
+			this.#sql.exec(
+				`INSERT INTO keywords(rowid, text) SELECT number, ${INDEXED_TEXT} FROM chunks WHERE number = ?`,
+				number,
+			);
 		}
 	}
 
 	remove(item: string): void {
 		// An index of another table's text needs the text of a row that it removes.
 		this.#sql.exec(
-			"INSERT INTO words(words, rowid, text) SELECT 'delete', number, text FROM chunks WHERE item = ?",
+			`INSERT INTO keywords(keywords, rowid, text) SELECT 'delete', number, ${INDEXED_TEXT} FROM chunks WHERE item = ?`,
 			item,
 		);
 		this.#sql.exec("DELETE FROM chunks WHERE item = ?", item);
@@ -108,13 +128,15 @@ export class ChunkTable {
 		return { chunks, total };
 	}
 
-	matches({ expression, filter, limit }: KeywordQuery): KeywordMatch[] {
+	matches({ filter, limit, ...query }: KeywordQuery): KeywordMatch[] {
+		const expression = keywordExpression(query, (beginning, most) => this.#termsWith(beginning, most));
+		if (expression === undefined) return [];
 		const found: KeywordMatch[] = [];
 		const indexed = new Map<string, boolean>();
 		const rows = this.#sql.exec<Pick<Columns, "item" | "seq" | "revision"> & { json: string; rank: number }>(
-			`SELECT chunks.item, chunks.seq, chunks.revision, items.json, words.rank FROM words
-			JOIN chunks ON chunks.number = words.rowid JOIN items ON items.id = chunks.item
-			WHERE words MATCH ? ORDER BY words.rank, chunks.number`,
+			`SELECT chunks.item, chunks.seq, chunks.revision, items.json, keywords.rank FROM keywords
+			JOIN chunks ON chunks.number = keywords.rowid JOIN items ON items.id = chunks.item
+			WHERE keywords MATCH ? ORDER BY keywords.rank, chunks.number`,
 			expression,
 		);
 		for (const { item, json, rank, revision, seq } of rows) {
@@ -129,6 +151,16 @@ export class ChunkTable {
 			if (found.length === limit) break;
 		}
 		return found;
+	}
+
+	#termsWith(beginning: string, limit: number): string[] {
+		return this.#sql
+			.exec<{ term: string }>(
+				"SELECT term FROM terms WHERE term >= ? AND term < ? ORDER BY doc DESC, term LIMIT ?",
+				...[beginning, `${beginning}\u{10FFFF}`, limit],
+			)
+			.toArray()
+			.map(({ term }) => term);
 	}
 
 	/** Those that exist, in any order. */
