@@ -62,17 +62,21 @@ const fieldOf = (path: readonly PropertyKey[]): string =>
 		.join("")
 		.replace(/^\./, "");
 
-export async function readFields(request: Request, limits: Limits): Promise<unknown> {
+export const readFields = (request: Request, limits: Limits): Promise<unknown> =>
+	readAccountJson(request, { limits: { ...limits, jsonBytes: Math.min(MAX_BODY_BYTES, limits.jsonBytes) } });
+
+/** As `readJson`, for routes that are not of the inference plane: its failures become 1001. */
+export async function readAccountJson(
+	request: Request,
+	services: Parameters<typeof readJson>[1],
+): Promise<unknown> {
 	try {
-		return await readJson(request, {
-			limits: { ...limits, jsonBytes: Math.min(MAX_BODY_BYTES, limits.jsonBytes) },
-		});
+		return await readJson(request, services);
 	} catch (error) {
-		// These routes run no model, so a failure of the inference plane becomes 1001.
 		if (error instanceof AiError && error.failure.plane === "inference" && error.status < 500)
 			throw new AiError(
 				error.key === "requestTooLarge" ? "fieldsTooLarge" : "invalidRequest",
-				error.description,
+				error.description.replace(/^Error: /, ""),
 			);
 		throw error;
 	}

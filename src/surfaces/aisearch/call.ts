@@ -3,8 +3,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { FAILURES } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
-import { parseFields } from "../../http/account-request.ts";
-import { readJson } from "../../http/body.ts";
+import { parseFields, readAccountJson } from "../../http/account-request.ts";
 import { envelope, failureEnvelope } from "../../http/envelope.ts";
 import type { FailureFormat } from "../../http/failure-formats.ts";
 import { pathParameter } from "../../http/route.ts";
@@ -35,7 +34,8 @@ export async function instanceCall(c: Context, { caller, services }: AppCall): P
 	return { caller, instance, services, signal: c.req.raw.signal };
 }
 
-export const bodyOf = (c: Context, { services }: AppCall): Promise<unknown> => readJson(c.req.raw, services);
+export const bodyOf = (c: Context, { services }: AppCall): Promise<unknown> =>
+	readAccountJson(c.req.raw, services);
 
 /** A whole number of a query. */
 export const whole = (max: number, otherwise: number, min = 1) =>

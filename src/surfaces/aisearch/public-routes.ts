@@ -10,8 +10,8 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { onFirstUse } from "../../core/lazy.ts";
 import { isLeftOut } from "../../core/left-out.ts";
+import { readAccountJson } from "../../http/account-request.ts";
 import { ACCOUNT_ID, identifyCaller } from "../../http/authenticate.ts";
-import { readJson } from "../../http/body.ts";
 import { pathParameter } from "../../http/route.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
@@ -60,7 +60,7 @@ async function publicCall(c: Context, { services }: AppCall): Promise<PublicCall
 	return {
 		...{ ...target, isNamespace },
 		async body() {
-			const body = await readJson(c.req.raw, { ...services, limits: bodyLimits(services) });
+			const body = await readAccountJson(c.req.raw, { ...services, limits: bodyLimits(services) });
 			if (!isRecord(body)) throw searchFailure("searchEndpointBody");
 			return body;
 		},

@@ -281,7 +281,7 @@ describe("the token routes", () => {
 	});
 
 	it.each([
-		["not JSON", "{", /^400 1001: Error: the request body is not valid JSON/],
+		["not JSON", "{", /^400 1001: the request body is not valid JSON/],
 		["empty", undefined, /^400 1001: Request is missing headers or body: body$/],
 		["huge", JSON.stringify("x".repeat(70_000)), /^413 1001: Request is too large: more than 65536 bytes$/],
 	])("refuse a body that is %s", async (_, body, message) => {

@@ -195,7 +195,7 @@ describe("a public endpoint", () => {
 	it("refuses bodies that are no object or too large, before a model runs", async () => {
 		const api = await publicApi();
 		expect(await api.failure("/search", [])).toEqual([400, 60_015, "request body must be a JSON object"]);
-		expect((await api.failure("/search", "{"))[0]).toBe(400);
+		expect((await api.failure("/search", "{")).slice(0, 2)).toEqual([400, 1001]);
 		expect((await api.failure("/search", { query: "x".repeat(70_000) }))[0]).toBe(413);
 		expect((await api.failure("/search", { query: "" }))[1]).toBe(7039);
 	});

@@ -414,6 +414,27 @@ describe("a search", () => {
 	});
 });
 
+it.each([
+	["no JSON", "{", "the request body is not valid JSON"],
+	["too deep", `{"query": ${"[".repeat(65)}${"]".repeat(65)}}`, "nested deeper than 64 levels"],
+])("the codes of AI Search, not of models, are those of a body that is %s", async (_, body, message) => {
+	const api = await indexed();
+	for (const path of [
+		"/instances/docs/search",
+		"/instances/docs/chat/completions",
+		"/namespaces/default/search",
+	]) {
+		const address = `http://gateway/client/v4/accounts/local/ai-search${path}`;
+		const headers = { "content-type": "application/json" };
+		const response = await api.app.request(address, { method: "POST", headers, body });
+		expect(response.status).toBe(400);
+		expect(await response.json()).toMatchObject({
+			...{ success: false, result: {} },
+			errors: [{ code: 1001, message: expect.stringContaining(message) }],
+		});
+	}
+});
+
 describe("a chat", () => {
 	const messages = [{ role: "user", content: "How do I reset a password?" }];
 
