@@ -252,6 +252,7 @@ export function createPersistent(
 			...flushing,
 			deletedAccounts,
 			maxPayload: bindings.LOGS_BUCKET ? MAX_STORED_PAYLOAD : MAX_PAYLOAD,
+			pause: (leastMs) => runtimeDelay.pause(leastMs),
 		}),
 		otelExporter: new OtelExporter({
 			...flushing,

@@ -1,6 +1,6 @@
 /**
  * An isolate's client of the logs in `Gateway` objects. A call costs as much as many rows, so the rows of {@link WAIT_MS} are sent
- * together, or those of {@link BUSY_WAIT_MS} if there are many. A row that cannot be sent never affects its request. After some
+ * together, or those of {@link BUSY_WAIT_MS} if there are many, or of a longer time while the runtime is behind. A row that cannot be sent never affects its request. After some
  * failures, or if too many rows wait, the rows of a gateway are dropped and counted.
  */
 import { type DeletedAccounts, isAccountDeleted } from "../../core/deleted-accounts.ts";
@@ -74,6 +74,8 @@ interface GatewayLogsServices extends FlushServices {
 	maxPayload: number;
 	/** Absent: no account is deleted. */
 	deletedAccounts?: Pick<DeletedAccounts, "has">;
+	/** The time until the next call of an object, at least `leastMs`: longer while the thread is behind. */
+	pause(leastMs: number): number;
 }
 
 /** The logs of one gateway that wait. Their texts count as buffered bytes of the account. */
@@ -155,7 +157,7 @@ export class GatewayLogs {
 		if (kept) this.#lostPayloads += payloadsOf(log) - payloadsOf(kept);
 		else this.#dropped++;
 		outbox.retention = retention;
-		if (outbox.loop.state === undefined) outbox.loop.start(WAIT_MS);
+		if (outbox.loop.state === undefined) outbox.loop.start(this.#services.pause(WAIT_MS));
 	}
 
 	/** The object of a gateway, for reads and changes. They throw 7009 if it cannot be called. */
@@ -207,8 +209,9 @@ export class GatewayLogs {
 		// Another flush may have replaced this one, and sent the same rows.
 		outbox.keep((log) => !sent.has(log));
 		if (isBacklog) return 0;
-		if (batch.length >= BUSY_ROWS) return BUSY_WAIT_MS;
-		return outbox.logs.length > 0 ? WAIT_MS : undefined;
+		const { pause } = this.#services;
+		if (batch.length >= BUSY_ROWS) return pause(BUSY_WAIT_MS);
+		return outbox.logs.length > 0 ? pause(WAIT_MS) : undefined;
 	}
 }
 

@@ -16,7 +16,10 @@ export const payloadOf = (text: string, max: number): Payload =>
 	text.length <= max
 		? { text, complete: true }
 		: // A character outside the basic plane has two units. The text must not end between them.
-			{ text: text.slice(0, max).replace(/[\ud800-\udbff]$/, ""), complete: false };
+			{ text: copied(text.slice(0, max).replace(/[\ud800-\udbff]$/, "")), complete: false };
+
+/** A part of a text would keep all of it in memory until the log is sent. */
+const copied = (part: string): string => Buffer.from(part).toString();
 
 /** `size`: bytes. `payload`: absent if it is not text, or not collected. */
 export interface LoggedBody {

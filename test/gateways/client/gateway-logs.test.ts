@@ -7,7 +7,7 @@ import { newLog } from "../logs/rows.ts";
 const KEEP = { max: 100, strategy: "DELETE_OLDEST" } as const;
 
 /** A client whose calls of the object end when the test says so. `waits`: the waits after failures. */
-function newClient() {
+function newClient({ pause = (leastMs: number) => leastMs } = {}) {
 	const calls: { name: string; batch: LogBatch; end(result?: Error | number): void }[] = [];
 	const work: Promise<unknown>[] = [];
 	const waits: number[] = [];
@@ -30,6 +30,7 @@ function newClient() {
 		wait: async (milliseconds) => void waits.push(milliseconds),
 		failed: (cause) => failures.push(cause),
 		maxPayload: 1_000,
+		pause,
 	});
 	/** Runs the microtasks until `count` calls were made. */
 	const callsMade = async (count: number) => {
@@ -82,6 +83,24 @@ describe("an isolate's logs", () => {
 		await Promise.all(work);
 		client.record("a/g", newLog(), KEEP);
 		await callsMade(3);
+	});
+
+	it("wait longer for further ones while the runtime is behind", async () => {
+		const { client, calls, callsMade, work, waits } = newClient({
+			pause: (leastMs) => Math.max(leastMs, 300),
+		});
+		client.record("a/g", newLog(), KEEP);
+		await callsMade(1);
+		client.record("a/g", newLog(), KEEP);
+		calls[0]?.end();
+		await callsMade(2);
+		for (let i = 0; i < 20; i++) client.record("a/g", newLog(), KEEP);
+		calls[1]?.end();
+		await callsMade(3);
+		calls[2]?.end();
+		await Promise.all(work);
+		expect(waits).toEqual([300, 300, 300, 300]);
+		expect(calls[2]?.batch.ids).toHaveLength(20);
 	});
 
 	it("of several gateways do not wait for each other", async () => {

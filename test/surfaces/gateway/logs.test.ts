@@ -350,6 +350,7 @@ describe("the log of a request", () => {
 			waitUntil: (promise) => void work.push(promise),
 			failed: (cause) => failures.push(cause),
 			maxPayload: 1_000,
+			pause: (leastMs) => leastMs,
 		});
 		const request = new Request(
 			"https://workers-binding.ai/ai-gateway/universal/run/main",
