@@ -1,75 +1,18 @@
 /** A gateway with a real llama-server, if LLAMA_SERVER names it, or PATH has it: calls of functions, and images. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freePort } from "../../../scripts/free-port.ts";
-import { findLlamaServer } from "../../../scripts/local-engine/binary.ts";
-import { writeManifest } from "../../../scripts/local-engine/store.ts";
-import { findWeights } from "../../../scripts/local-engine/table.ts";
-import { CLI } from "../cli/run.ts";
-import { runScript, stopScripts } from "../script.ts";
+import { describe, expect, it } from "vitest";
 import { plainImage } from "./media.ts";
+import { REVISION, real, realGateway } from "./real-gateway.ts";
 import { IMAGE_TOKENS, tinyChat, tinyProjector } from "./tiny-gguf.ts";
 
 const LLAMA = "@cf/meta/llama-3.2-1b-instruct";
 /** Served by Gemma 3, which reads images. */
 const SEEING = "@cf/google/gemma-4-26b-a4b-it";
 const CAPTIONS = "@cf/llava-hf/llava-1.5-7b-hf";
-const REVISION = "abc123";
-/** With more threads than free cores, they wait for each other in a loop. */
-const THREADS = "1";
-const NOW = Date.parse("2026-11-28T00:00:00Z");
 
-const real = await findLlamaServer(process.env).catch(() => undefined);
-const folder = mkdtempSync(join(tmpdir(), "ganglion-real-"));
-const models = join(folder, "models");
-let url = "";
-
-function place(name: string, contents: readonly Buffer[]): void {
-	const weights = findWeights(name, NOW);
-	if (!weights) throw new Error(`no weights: ${name}`);
-	const { repository, files } = weights;
-	for (const [index, file] of files.entries()) {
-		const path = join(models, repository, REVISION, file.name);
-		mkdirSync(dirname(path), { recursive: true });
-		writeFileSync(path, contents[index] ?? "");
-	}
-	writeManifest(models, {
-		...{ repository, revision: REVISION },
-		files: files.map((file, index) => ({
-			...{ name: file.name, size: contents[index]?.length ?? 0, sha256: "0".repeat(64) },
-		})),
-	});
-}
-
-const send = (path: string, body: object): Promise<Response> =>
-	fetch(`${url}/client/v4/accounts/local/ai/${path}`, { method: "POST", body: JSON.stringify(body) });
-
-async function answerTo(path: string, body: object) {
-	const response = await send(path, body);
-	return { status: response.status, headers: response.headers, json: await response.json() };
-}
-
-beforeAll(async () => {
-	if (!real) return;
-	place(LLAMA, [tinyChat({ calls: true })]);
-	place(SEEING, [tinyChat(), tinyProjector()]);
-	const port = await freePort();
-	const args = ["dev", "--engine", "local", "--port", String(port), "--state", join(folder, "state")];
-	const gateway = runScript(CLI, args, {
-		env: { ...process.env, GANGLION_MODELS: models, HOME: folder, LLAMA_ARG_THREADS: THREADS },
-	});
-	expect(await gateway.until(/is ready on|rror/)).toContain("is ready on");
-	url = `http://127.0.0.1:${port}`;
-}, 60_000);
-
-afterAll(() => {
-	if (!real)
-		console.warn("The tests with a real llama-server were skipped: set LLAMA_SERVER (or PATH) to run them.");
-	stopScripts();
-	rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-});
+const { send, answerTo } = realGateway(() => ({
+	[LLAMA]: [tinyChat({ calls: true })],
+	[SEEING]: [tinyChat(), tinyProjector()],
+}));
 
 const WEATHER = {
 	name: "get_weather",

@@ -2,7 +2,8 @@
  * Models of llama-server with a few random numbers: a chat model whose tokens are bytes, so that it can write any text that a grammar demands,
  * with a template that has tools; and the projector of Gemma 3 (SigLIP) for its images. Their shapes are true, and their answers mean nothing.
  */
-import { type GgufTensor, writeGguf } from "./gguf.ts";
+import { type Gguf, writeGguf } from "./gguf.ts";
+import { RandomWeights } from "./random-weights.ts";
 
 const WIDTH = 64;
 const INNER = 128;
@@ -20,6 +21,7 @@ const NORMAL = 1;
 const LINE_BREAK = "Ċ";
 /** So that no random number of another token is larger. */
 const FORCE = 0.5;
+const BYTES = 256;
 /** Bytes that stand for themselves in the vocabulary of GPT-2 (https://github.com/openai/gpt-2/blob/master/src/encoder.py). */
 const PRINTABLE = [
 	[33, 126],
@@ -29,36 +31,10 @@ const PRINTABLE = [
 
 /** The character of each byte. */
 function characters(): string[] {
-	let next = 256;
-	return Array.from({ length: 256 }, (_, byte) =>
+	let next = BYTES;
+	return Array.from({ length: BYTES }, (_, byte) =>
 		String.fromCodePoint(PRINTABLE.some(([from, to]) => byte >= from && byte <= to) ? byte : next++),
 	);
-}
-
-/** Numbers between -1 and 1, the same for each seed. */
-function numbers(seed: number): () => number {
-	let state = seed;
-	return () => {
-		state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-		return state / 1_073_741_824 - 1;
-	};
-}
-
-class Weights {
-	readonly tensors: Record<string, GgufTensor> = {};
-	readonly #next = numbers(1);
-
-	/** A matrix, or filters of an image. `spread`: the largest number. */
-	random(name: string, dims: number[], spread = 1 / Math.sqrt(dims[0] ?? 1)): number[] {
-		const size = dims.reduce((product, dim) => product * dim, 1);
-		const data = Array.from({ length: size }, () => this.#next() * spread);
-		this.tensors[`${name}.weight`] = { dims, data };
-		return data;
-	}
-
-	constant(name: string, length: number, value: number): void {
-		this.tensors[name] = { dims: [length], data: new Array<number>(length).fill(value) };
-	}
 }
 
 /** A system message with the functions, calls and results in the form of Qwen 2.5 and Hermes 2. */
@@ -98,10 +74,25 @@ const TEMPLATE = `{%- if tools %}
 {%- endif %}
 `;
 
+/** The tokens before an answer to one message, which is ASCII without "he". */
+export function promptTokens(message: string): number[] {
+	const [begin, end] = [SPECIAL.indexOf("<|im_start|>"), SPECIAL.indexOf("<|im_end|>")];
+	const written = (text: string): number[] => [...Buffer.from(text)].map((byte) => SPECIAL.length + byte);
+	return [begin, ...written(`user\n${message}`), end, ...written("\n"), begin, ...written("assistant\n")];
+}
+
+/** Absent: more than a byte. */
+export function byteOf(token: number): number | undefined {
+	const byte = token - SPECIAL.length;
+	return byte >= 0 && byte < BYTES ? byte : undefined;
+}
+
+export const tinyChat = (options: { calls?: boolean } = {}): Buffer => writeGguf(tinyChatModel(options));
+
 /** `calls`: its answers begin with the mark of a call of a function. */
-export function tinyChat({ calls = false } = {}): Buffer {
+export function tinyChatModel({ calls = false } = {}): Gguf {
 	const tokens = [...SPECIAL, ...characters(), "he", CALL];
-	const weights = new Weights();
+	const weights = new RandomWeights();
 	const read = weights.random("token_embd", [WIDTH, tokens.length], 1);
 	const written = weights.random("output", [WIDTH, tokens.length]);
 	const follow = (before: string, after: string): void => {
@@ -125,7 +116,7 @@ export function tinyChat({ calls = false } = {}): Buffer {
 		weights.random(`${name}.ffn_up`, [WIDTH, INNER]);
 		weights.random(`${name}.ffn_down`, [INNER, WIDTH]);
 	}
-	return writeGguf({
+	return {
 		fields: {
 			"general.architecture": "llama",
 			"llama.context_length": CONTEXT,
@@ -150,7 +141,7 @@ export function tinyChat({ calls = false } = {}): Buffer {
 			"tokenizer.chat_template": TEMPLATE,
 		},
 		tensors: weights.tensors,
-	});
+	};
 }
 
 const PATCH = 14;
@@ -163,7 +154,7 @@ export const MERGED = 4;
 export const IMAGE_TOKENS = (IMAGE / PATCH / MERGED) ** 2;
 
 export function tinyProjector(): Buffer {
-	const weights = new Weights();
+	const weights = new RandomWeights();
 	weights.random("v.patch_embd", [PATCH, PATCH, 3, VISION_WIDTH], 0.1);
 	weights.constant("v.patch_embd.bias", VISION_WIDTH, 0);
 	weights.random("v.position_embd", [VISION_WIDTH, (IMAGE / PATCH) ** 2], 0.1);
