@@ -1,7 +1,11 @@
 /** The modules of the Worker that a command runs. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 import { completeModulesIn, modulesIn } from "../miniflare/modules.ts";
-import { DIST } from "../scripts/root.ts";
+import { endWithThisProcess } from "../scripts/parent.ts";
+import { DIST, ROOT } from "../scripts/root.ts";
+import { stopWith } from "../scripts/stop-with.ts";
 import type { WorkerSpec } from "../scripts/workerd.ts";
 
 /** Set by the build of the package. */
@@ -10,24 +14,23 @@ declare const IS_PACKAGE: boolean | undefined;
 /** In the package: the built Worker. In the project: the sources, bundled into `folder` at each start, with the
  * console. */
 export async function workerModules(folder: string): Promise<WorkerSpec["modules"]> {
-	// In this form esbuild removes the imports from the package.
-	if (typeof IS_PACKAGE === "undefined") {
-		const [{ buildConsole }, { bundleWorker }] = await Promise.all([
-			import("../scripts/console.ts"),
-			import("../scripts/worker.ts"),
-		]);
-		await Promise.all([bundleWorker(folder, { isWithConverter: true }), buildConsole()]);
-		return modulesIn(folder);
-	}
-	return completeModulesIn(join(DIST, "worker"));
+	if (typeof IS_PACKAGE !== "undefined") return completeModulesIn(join(DIST, "worker"));
+	return bundled("worker", folder).catch((error: Error) => stopWith(error.message));
 }
 
 /** The modules of the Worker that converts documents. */
 export async function converterModules(folder: string): Promise<WorkerSpec["modules"]> {
-	if (typeof IS_PACKAGE === "undefined") {
-		const { bundleWorker, CONVERTER_ENTRY } = await import("../scripts/worker.ts");
-		await bundleWorker(folder, { entry: CONVERTER_ENTRY });
-		return modulesIn(folder);
-	}
-	return modulesIn(join(DIST, "documents"));
+	if (typeof IS_PACKAGE !== "undefined") return modulesIn(join(DIST, "documents"));
+	return bundled("documents", folder);
+}
+
+/** Bundles the sources in another process, whose memory is free afterwards. */
+async function bundled(kind: "worker" | "documents", folder: string): Promise<WorkerSpec["modules"]> {
+	const bundler = spawn(process.execPath, [join(ROOT, "scripts/bundle.ts"), kind, folder], {
+		stdio: ["ignore", "inherit", "inherit"],
+	});
+	endWithThisProcess(bundler);
+	const [code]: (number | null)[] = await once(bundler, "exit");
+	if (code !== 0) throw new Error("The Worker cannot be built from the sources.");
+	return modulesIn(folder);
 }
