@@ -79,7 +79,10 @@ it("files are dropped, indexed, asked, indexed again and deleted with their inst
 
 	await question.getByLabel("Question").fill("zebra");
 	await question.getByRole("button", { name: "Ask" }).click();
-	await question.getByText("No chunk matches.").waitFor();
+	await question.getByText("No chunk matches. Try other words").waitFor();
+	await question.getByLabel("Question").fill("密码");
+	await question.getByRole("button", { name: "Ask" }).click();
+	await question.getByText("create one whose keywords are parts of words").waitFor();
 
 	await items.getByRole("button", { name: "Delete guides/empty.md" }).click();
 	await items.getByRole("button", { name: "guides/empty.md", exact: true }).waitFor({ state: "detached" });
@@ -91,6 +94,30 @@ it("files are dropped, indexed, asked, indexed again and deleted with their inst
 		.toMatchObject({ completed: 2, error: 0, queued: 0, running: 0 });
 
 	await page.getByRole("button", { name: "Delete manual" }).click();
+	await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+	await page.getByText("No instances of AI Search here.").waitFor();
+	await tab.close();
+});
+
+it("an instance for Chinese finds words of two characters", async () => {
+	const tab = await openSession("serve", "/console/search");
+	const { page } = tab;
+	await page.getByRole("button", { name: "New instance" }).click();
+	const form = page.getByRole("region", { name: "New instance" });
+	await form.getByLabel("Name").fill("chinese");
+	await form.getByRole("combobox", { name: "Keywords" }).click();
+	await page.getByRole("option", { name: /^Parts of words/ }).click();
+	await form.getByRole("button", { name: "Create" }).click();
+	await page.waitForURL(/\?instance=chinese$/);
+	await page.getByText("Parts of words (Chinese, Japanese, Thai)").waitFor();
+	await drop(page, { "zh.md": "如何重置密码：打开设置页面。" });
+	const items = page.getByRole("region", { name: "Items" }).first();
+	await items.getByText("completed", { exact: true }).waitFor();
+	const question = page.getByRole("region", { name: "Question" });
+	await question.getByLabel("Question").fill("密码");
+	await question.getByRole("button", { name: "Ask" }).click();
+	await question.getByRole("list", { name: "Chunks" }).getByText("如何重置密码").waitFor();
+	await page.getByRole("button", { name: "Delete chinese" }).click();
 	await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
 	await page.getByText("No instances of AI Search here.").waitFor();
 	await tab.close();

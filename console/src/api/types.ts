@@ -357,6 +357,7 @@ export interface SearchInstance {
 	embedding_model: string;
 	ai_search_model: string;
 	index_method: { vector: boolean; keyword: boolean };
+	indexing_options: { keyword_tokenizer: "porter" | "trigram" };
 	chunk_size: number;
 	chunk_overlap: number;
 	/** `null`: the instance has uploads only. */

@@ -1,9 +1,8 @@
 import type { FoundChunk } from "../api/types.ts";
 
 /** Chunks of a search, the best first, each with its score and the parts of it. */
-export function FoundChunks({ chunks }: { chunks: readonly FoundChunk[] }) {
-	if (chunks.length === 0)
-		return <p className="empty">No chunk matches. Try other words, or search by any word.</p>;
+export function FoundChunks({ chunks, hint }: { chunks: readonly FoundChunk[]; hint: string }) {
+	if (chunks.length === 0) return <p className="empty">No chunk matches. {hint}</p>;
 	return (
 		<ol className="found-chunks" aria-label="Chunks">
 			{chunks.map((chunk, index) => (

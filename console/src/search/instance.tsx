@@ -8,6 +8,7 @@ import { Loading } from "../parts/loading.tsx";
 import { Section } from "../parts/page.tsx";
 import { useSession } from "../session/session.ts";
 import { Items } from "./items.tsx";
+import { TOKENIZERS } from "./keywords.ts";
 import { instancePath } from "./paths.ts";
 import { QuestionBox } from "./question.tsx";
 import { Source } from "./source.tsx";
@@ -58,6 +59,10 @@ function Sizes({ stats, instance }: { stats: SearchStats; instance: SearchInstan
 				["Files", bytes(r2.payloadSizeBytes)],
 				["Chunk size", `${integer(instance.chunk_size)} tokens`],
 				["Overlap", `${integer(instance.chunk_overlap)} %`],
+				[
+					"Keywords",
+					instance.index_method.keyword ? TOKENIZERS[instance.indexing_options.keyword_tokenizer] : undefined,
+				],
 				["Cache of chats", instance.cache ? "on" : "off"],
 				["Public endpoint", instance.public_endpoint_id ?? undefined],
 			]}

@@ -1,10 +1,12 @@
 import { Input } from "@cloudflare/kumo/components/input";
+import { Select } from "@cloudflare/kumo/components/select";
 import { useState } from "react";
 import type { SearchInstance } from "../api/types.ts";
 import { useCatalog } from "../models/catalog.ts";
 import { ModelField } from "../parts/model-field.tsx";
 import { SaveForm } from "../parts/save-form.tsx";
 import { useSession } from "../session/session.ts";
+import { TOKENIZERS } from "./keywords.ts";
 import { instancesPath } from "./paths.ts";
 
 interface Props {
@@ -21,6 +23,7 @@ export function NewInstanceForm({ namespace, onCreated, onCancel }: Props) {
 	const [id, setId] = useState("");
 	const [embedding, setEmbedding] = useState("");
 	const [answering, setAnswering] = useState("");
+	const [tokenizer, setTokenizer] = useState("porter");
 	const [source, setSource] = useState("");
 	const served = (useCatalog().value ?? []).filter((model) => model.served);
 	const namesOf = (task: string) =>
@@ -28,7 +31,10 @@ export function NewInstanceForm({ namespace, onCreated, onCancel }: Props) {
 
 	async function send(): Promise<void> {
 		const models = { embedding_model: embedding.trim(), ai_search_model: answering.trim() };
-		const fields = { id, ...models, ...(source.trim() !== "" && { source: source.trim() }) };
+		const fields = {
+			...{ id, ...models, indexing_options: { keyword_tokenizer: tokenizer } },
+			...(source.trim() !== "" && { source: source.trim() }),
+		};
 		onCreated(await api.send<SearchInstance>("POST", instancesPath(api, namespace), fields));
 	}
 
@@ -58,6 +64,12 @@ export function NewInstanceForm({ namespace, onCreated, onCancel }: Props) {
 					models={namesOf(CHATS)}
 					value={answering}
 					onChange={setAnswering}
+				/>
+				<Select
+					label="Keywords"
+					value={tokenizer}
+					items={TOKENIZERS}
+					onValueChange={(chosen) => setTokenizer(chosen ?? tokenizer)}
 				/>
 				<Input
 					label="Source"

@@ -9,9 +9,13 @@ import { Section } from "../parts/page.tsx";
 import { AnswerText } from "../playground/answer-text.tsx";
 import { MetricsLine } from "../playground/metrics-line.tsx";
 import { FoundChunks } from "./found-chunks.tsx";
+import { needsParts } from "./keywords.ts";
 import { useQuestion } from "./use-question.ts";
 
 const TYPES = { hybrid: "Meaning and keyword", vector: "Meaning", keyword: "Keyword" };
+const OTHER_WORDS = "Try other words, or search by any word.";
+const NEEDS_PARTS =
+	"The keywords of this instance are words between spaces. For Chinese, Japanese or Thai, create one whose keywords are parts of words.";
 const MODES = { and: "All words", or: "Any word" };
 
 /** Asks an instance. Shows the chunks as soon as they are found, and then the answer. */
@@ -24,6 +28,8 @@ export function QuestionBox({ instance, path }: { instance: SearchInstance; path
 	const types = Object.entries(TYPES).filter(
 		([name]) => (name !== "keyword" ? vector : true) && (name !== "vector" ? keyword : true),
 	);
+
+	const hasSpaces = instance.indexing_options.keyword_tokenizer === "trigram" || !needsParts(question);
 
 	function submit(event: FormEvent): void {
 		event.preventDefault();
@@ -84,7 +90,7 @@ export function QuestionBox({ instance, path }: { instance: SearchInstance; path
 					compare words and parts of words, not meanings.
 				</p>
 			)}
-			{chunks && <FoundChunks chunks={chunks} />}
+			{chunks && <FoundChunks chunks={chunks} hint={hasSpaces ? OTHER_WORDS : NEEDS_PARTS} />}
 		</Section>
 	);
 }
