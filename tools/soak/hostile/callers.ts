@@ -1,13 +1,19 @@
-/** The normal callers beside the attack, their engine with its own record, and the probe of `/health`. */
+/**
+ * The normal callers beside the attack, their engine with its own record, and the probe of `/health`. Further callers send the same requests to
+ * the floor, a bare Worker: their delays show what the machine alone costs.
+ */
 import { Agent, createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { quantile } from "../../bench/statistics.ts";
 
 export const CALLERS = 50;
+const FLOOR_CALLERS = 10;
 /** Between two requests of a caller, at most. */
 const PAUSE_MS = 800;
 const PATIENCE_MS = 30_000;
+/** Between two looks at how late the loop of this process is. */
+const LOOP_MS = 10;
 const PROBE_EVERY_MS = 500;
 const PROBE_PATIENCE_MS = 5_000;
 export const NORMAL_MODEL = "normal/chat";
@@ -53,14 +59,24 @@ export interface CallerResults {
 	failed: Record<string, number>;
 	p50: number;
 	p99: number;
+	floorP99: number;
+	/** How late the event loop of the callers' process is: their clock. Milliseconds. */
+	loopP99: number;
 	probes: number;
 	failedProbes: number;
 	slowestProbeMs: number;
 }
 
+/** Addresses. */
+export interface NormalTarget {
+	url: string;
+	floor: string;
+	token: string;
+}
+
 /** Callers and probes, until the signal. */
 export async function callNormally(
-	{ url, token }: { url: string; token: string },
+	{ url, floor, token }: NormalTarget,
 	signal: AbortSignal,
 ): Promise<CallerResults> {
 	const kept = new Agent({ keepAlive: true });
@@ -88,6 +104,30 @@ export async function callNormally(
 			else failed[result] = (failed[result] ?? 0) + 1;
 		}
 	};
+	const floorTimes: number[] = [];
+	const floorCaller = async (index: number): Promise<void> => {
+		for (let number = index; !signal.aborted; number++) {
+			await pause(PAUSE_MS * Math.random(), signal);
+			if (signal.aborted) return;
+			const startedAt = performance.now();
+			const body = { messages: [{ role: "user", content: "Hi" }], stream: number % 2 === 0 };
+			const agent = index % 2 ? kept : undefined;
+			const result = await send({
+				url: `${floor}/v1/chat/completions`,
+				agent,
+				body,
+				patienceMs: PATIENCE_MS,
+			});
+			if (result === "200") floorTimes.push(performance.now() - startedAt);
+		}
+	};
+	const loopTimes: number[] = [];
+	let lookedAt = performance.now();
+	const look = setInterval(() => {
+		const now = performance.now();
+		loopTimes.push(Math.max(0, now - lookedAt - LOOP_MS));
+		lookedAt = now;
+	}, LOOP_MS);
 	const probes: { ms: number; ok: boolean }[] = [];
 	const probe = async (): Promise<void> => {
 		while (!signal.aborted) {
@@ -97,13 +137,20 @@ export async function callNormally(
 			await pause(PROBE_EVERY_MS, signal);
 		}
 	};
-	await Promise.all([probe(), ...Array.from({ length: CALLERS }, (_, index) => caller(index))]);
+	await Promise.all([
+		probe(),
+		...Array.from({ length: CALLERS }, (_, index) => caller(index)),
+		...Array.from({ length: FLOOR_CALLERS }, (_, index) => floorCaller(index)),
+	]);
+	clearInterval(look);
 	kept.destroy();
 	return {
 		answered: times.length,
 		failed,
 		p50: quantile(times, 0.5),
 		p99: quantile(times, 0.99),
+		floorP99: quantile(floorTimes, 0.99),
+		loopP99: quantile(loopTimes, 0.99),
 		probes: probes.length,
 		failedProbes: probes.filter(({ ok }) => !ok).length,
 		slowestProbeMs: Math.max(0, ...probes.map(({ ms }) => ms)),

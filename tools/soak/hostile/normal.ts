@@ -1,13 +1,15 @@
 /**
- * The process of the normal callers, with their engine. Nothing else runs in it, because its event loop is the clock of their delays. The soak
+ * The process of the normal callers, with their engine and that of the floor. Nothing else runs in it, because its event loop is the clock of their delays. The soak
  * starts and stops the callers, and receives their results.
  */
-import { type CallerResults, callNormally, NormalEngine } from "./callers.ts";
+import { type CallerResults, callNormally, NormalEngine, type NormalTarget } from "./callers.ts";
 
 /** What the soak sends. */
-export type NormalOrder = { start: { url: string; token: string } } | "stop";
+export type NormalOrder = { start: NormalTarget } | "stop";
 
-export type NormalReport = { engine: string } | { results: CallerResults; served: number };
+export type NormalReport =
+	| { engine: string; floorEngine: string }
+	| { results: CallerResults; served: number };
 
 const engine = new NormalEngine();
 const report = (message: NormalReport): void => void process.send?.(message);
@@ -23,4 +25,4 @@ process.on("message", async (order: NormalOrder) => {
 	calling = { stop, results: callNormally(order.start, stop.signal) };
 });
 process.on("disconnect", () => process.exit(0));
-report({ engine: await engine.listen() });
+report({ engine: await engine.listen(), floorEngine: await new NormalEngine().listen() });

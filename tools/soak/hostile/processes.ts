@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { AttackOrder, AttackReport, AttackResult } from "./attack.ts";
-import type { CallerResults } from "./callers.ts";
+import type { CallerResults, NormalTarget } from "./callers.ts";
 import type { NormalOrder, NormalReport } from "./normal.ts";
 
 class SoakProcess<Order extends AttackOrder | NormalOrder, Report extends object> {
@@ -21,13 +21,6 @@ class SoakProcess<Order extends AttackOrder | NormalOrder, Report extends object
 		return new Promise((resolve) => this.#process.once("message", (message) => resolve(message as Report)));
 	}
 
-	/** The address of its engine, which it reports first. */
-	async engine(): Promise<string> {
-		const report = await this.next();
-		if (!("engine" in report)) throw new Error("a process of the soak has no engine");
-		return String(report.engine);
-	}
-
 	kill(): void {
 		this.#process.kill();
 	}
@@ -36,6 +29,13 @@ class SoakProcess<Order extends AttackOrder | NormalOrder, Report extends object
 export class Attackers extends SoakProcess<AttackOrder, AttackReport> {
 	constructor() {
 		super("attack.ts");
+	}
+
+	/** The address of its engine, which it reports first. */
+	async engine(): Promise<string> {
+		const report = await this.next();
+		if (!("engine" in report)) throw new Error("the attackers have no engine");
+		return report.engine;
 	}
 
 	async attack(order: AttackOrder): Promise<AttackResult> {
@@ -53,7 +53,14 @@ export class NormalCallers extends SoakProcess<NormalOrder, NormalReport> {
 		super("normal.ts");
 	}
 
-	start(start: { url: string; token: string }): void {
+	/** The addresses of its engine and of the floor's engine, which it reports first. */
+	async engines(): Promise<{ engine: string; floorEngine: string }> {
+		const report = await this.next();
+		if (!("engine" in report)) throw new Error("the normal callers have no engine");
+		return report;
+	}
+
+	start(start: NormalTarget): void {
 		this.send({ start });
 	}
 
@@ -65,7 +72,7 @@ export class NormalCallers extends SoakProcess<NormalOrder, NormalReport> {
 		return answer.results;
 	}
 
-	async callFor(milliseconds: number, start: { url: string; token: string }): Promise<CallerResults> {
+	async callFor(milliseconds: number, start: NormalTarget): Promise<CallerResults> {
 		this.start(start);
 		await wait(milliseconds);
 		return this.stop();

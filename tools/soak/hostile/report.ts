@@ -78,7 +78,7 @@ function missedBy({ callers, ended, peakMemory }: Phase, { quiet, idleMemory }: 
 export function hostileTable(run: HostileRun): string {
 	const { phases, quiet, coldMemory, idleMemory, refusals, memoryAfter } = run;
 	const rows = [
-		["phase", "answered", "p50 ms", "p99 ms", "x quiet", "/health", "memory", "disk"],
+		["phase", "answered", "p50 ms", "p99 ms", "x quiet", "floor p99", "/health", "memory", "disk"],
 		["quiet", ...callerCells(quiet, quiet), mebibytes(idleMemory.total), ""],
 		...phases.map(({ name, callers, peakMemory, diskGrowth }) => [
 			name,
@@ -102,7 +102,7 @@ export function hostileTable(run: HostileRun): string {
 		`memory after: ${described(memoryAfter)}: ${(memoryAfter.total / idleMemory.total).toFixed(2)} times idle, ${(memoryAfter.total / coldMemory.total).toFixed(2)} times cold`,
 		...phases.map(
 			({ name, ran, runtime, refused, callers }) =>
-				`${name}: attackers ran ${wholePercent(ran)}; the runtime ran ${wholePercent(runtime.busy)} of the time, and ${wholePercent(runtime.ran)} of the time with work; refused: ${listed(refused)}; normal callers without an answer: ${listed(callers.failed) || "none"}`,
+				`${name}: attackers ran ${wholePercent(ran)}; the runtime ran ${wholePercent(runtime.busy)} of the time, and ${wholePercent(runtime.ran)} of the time with work; refused: ${listed(refused)}; normal callers without an answer: ${listed(callers.failed) || "none"}; the clock of the normal callers was late by ${callers.loopP99.toFixed(1)} ms (p99)`,
 		),
 		`refusals: ${refusals.count}, ${bytesPerRefusal(refusals).toFixed(0)} bytes of disk each`,
 		"",
@@ -117,6 +117,7 @@ const callerCells = (callers: CallerResults, quiet: CallerResults): string[] => 
 	callers.p50.toFixed(1),
 	callers.p99.toFixed(1),
 	(callers.p99 / quiet.p99).toFixed(1),
+	`${callers.floorP99.toFixed(1)} ms`,
 	`${callers.probes - callers.failedProbes}/${callers.probes}, ${callers.slowestProbeMs.toFixed(0)} ms`,
 ];
 

@@ -6,6 +6,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { freePort } from "../../../scripts/free-port.ts";
+import { type Served, serve, singleModule } from "../../../scripts/workerd.ts";
 import type { AttackResult } from "./attack.ts";
 import type { Pattern } from "./attacker.ts";
 import type { CallerResults } from "./callers.ts";
@@ -76,6 +78,7 @@ const SETTLED_MS = 60_000;
 const SAMPLE_MS = 250;
 const NS_PER_MS = 1_000_000;
 const IDLE_MS = 4_000;
+const COMPATIBILITY_DATE = "2026-11-01";
 
 export async function attackGateway(options: HostileOptions): Promise<HostileRun> {
 	const { alone, milliseconds, attackers, patterns: chosen, progress = () => {} } = options;
@@ -83,11 +86,13 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 	const callers = new NormalCallers();
 	const attackersProcess = new Attackers();
 	const engine = await attackersProcess.engine();
-	const gateway = await ServedGateway.start(folder, settingsOf(await callers.engine(), engine));
+	const { engine: normalEngine, floorEngine } = await callers.engines();
+	const gateway = await ServedGateway.start(folder, settingsOf(normalEngine, engine));
+	const floor = await startFloor(folder, floorEngine);
 	try {
 		progress("creating accounts and gateways");
 		const { target, normalToken } = await createWorld(gateway, engine);
-		const normal = { url: gateway.url, token: normalToken };
+		const normal = { url: gateway.url, floor: floor.url, token: normalToken };
 		const order = (patterns: readonly string[], count: number, time: number): Promise<AttackResult> =>
 			attackersProcess.attack({ target, patterns, attackers: count, milliseconds: time });
 		const coldMemory = gateway.memory();
@@ -155,9 +160,17 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 	} finally {
 		attackersProcess.kill();
 		await gateway.stop();
+		await floor.stop();
 		callers.kill();
 		rmSync(folder, { recursive: true, force: true });
 	}
+}
+
+/** A bare Worker that passes everything on to the engine. */
+async function startFloor(folder: string, engine: string): Promise<Served> {
+	const modules = singleModule(join(import.meta.dirname, "../../bench/floor.js"));
+	const spec = { name: "floor", modules, vars: { UPSTREAM: engine }, compatibilityDate: COMPATIBILITY_DATE };
+	return serve(spec, await freePort(), join(folder, "floor"));
 }
 
 /** Results that are refusals: any status from 400 on. */
