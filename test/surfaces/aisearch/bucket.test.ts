@@ -1,6 +1,6 @@
 /** Buckets of R2 as sources of AI Search: developers.cloudflare.com/ai-search/configuration/data-source/r2. */
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { ConfigError, configure } from "../../../src/config/index.ts";
 import { searchApi } from "./api.ts";
 
@@ -38,6 +38,10 @@ function bucketApi(allowed: object = {}) {
 		},
 	};
 }
+
+afterEach(() => {
+	vi.restoreAllMocks();
+});
 
 describe("a bucket", () => {
 	it("is indexed, found and filtered by the metadata of its objects", async () => {
@@ -161,6 +165,36 @@ describe("a bucket", () => {
 		expect(
 			(await api.get("/instances/docs/items?status=completed")).result.map(({ key }: { key: string }) => key),
 		).toEqual([`${api.prefix}z.md`]);
+	});
+
+	it.each([
+		[
+			"begins again",
+			(page: R2Objects): object => ({ ...page, objects: page.objects, truncated: true, cursor: "" }),
+			"does not continue",
+		],
+		[
+			"is empty and never ends",
+			() => ({ objects: [], truncated: true, cursor: "next" }),
+			"does not continue",
+		],
+	])("whose list %s ends the job, and keeps the items", async (_, changed, reason) => {
+		let isChanged = false;
+		let pages = 0;
+		const list = bucket.list.bind(bucket);
+		vi.spyOn(bucket, "list").mockImplementation(async (options) => {
+			pages++;
+			const page = await list({ ...options, cursor: undefined });
+			return isChanged ? (changed(page) as R2Objects) : page;
+		});
+		const api = bucketApi();
+		await api.put("a.md", "first");
+		await api.create("docs", api.source());
+		isChanged = true;
+		const job = await api.sync();
+		expect((await api.get(`/instances/docs/jobs/${job.result.id}`)).result.end_reason).toContain(reason);
+		expect(pages).toBeGreaterThan(1);
+		expect(await api.items()).toMatchObject([{ key: "a.md", status: "completed" }]);
 	});
 
 	it("that the operator has not allowed is refused", async () => {

@@ -16,6 +16,8 @@ const LISTED = 500;
 /** In one commit. */
 const AT_ONCE = 50;
 const MAX_PLACES = 1_000_000;
+/** One after another. */
+const MAX_EMPTY_PAGES = 100;
 
 export async function readBucket(run: SourceRun): Promise<void> {
 	const { instance, job, services, source } = run;
@@ -26,6 +28,9 @@ export async function readBucket(run: SourceRun): Promise<void> {
 	const reading = readingOf(run);
 	const { exclude_items, include_items, prefix } = source.source_params;
 	let found = 0;
+	let listed = 0;
+	let emptyPages = 0;
+	let last = "";
 	for (let cursor: string | undefined; ; ) {
 		if (!(await reading.next(job, 0))) throw new JobEnded();
 		run.signal.throwIfAborted();
@@ -33,6 +38,15 @@ export async function readBucket(run: SourceRun): Promise<void> {
 			...{ limit: LISTED, prefix, include: ["httpMetadata", "customMetadata"] },
 			...(cursor !== undefined && { cursor }),
 		});
+		listed += page.objects.length;
+		if (listed > MAX_PLACES)
+			throw new SourceFailure("The bucket has more than 1,000,000 objects: set source_params.prefix");
+		emptyPages = page.objects.length === 0 ? emptyPages + 1 : 0;
+		const { key: first = last } = page.objects[0] ?? {};
+		// R2 lists keys in the order of their bytes. A store that begins again, or sends empty pages, would be read without an end.
+		if (emptyPages > MAX_EMPTY_PAGES || (emptyPages === 0 && last !== "" && !isBefore(last, first)))
+			throw new SourceFailure("The list of the bucket does not continue");
+		last = page.objects.at(-1)?.key ?? last;
 		const objects = page.objects.filter(
 			({ key }) =>
 				!key.endsWith("/") &&
@@ -54,6 +68,9 @@ export async function readBucket(run: SourceRun): Promise<void> {
 		({ cursor } = page);
 	}
 }
+
+const isBefore = (key: string, next: string): boolean =>
+	Buffer.compare(Buffer.from(key), Buffer.from(next)) < 0;
 
 async function readObjects(objects: readonly R2Object[], run: SourceRun): Promise<void> {
 	const { instance, job, services } = run;
