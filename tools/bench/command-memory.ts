@@ -201,5 +201,6 @@ function programOf(line: string): string {
 	const words = line.split("\0").filter(Boolean);
 	const [program = "", ...args] = words;
 	if (basename(program) !== "node") return basename(program.split(" ")[0] ?? "");
-	return basename(args.find((each) => !each.startsWith("-")) ?? program);
+	const file = args.find((each, i) => !each.startsWith("-") && args[i - 1] !== "--import");
+	return basename(file ?? program);
 }

@@ -1,13 +1,12 @@
 /** Many accounts and many routes, and the commits to the disk. */
-import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync } from "node:fs";
 import type { Contender } from "./contenders.ts";
 import { CHAT, type Context, start } from "./context.ts";
 import { type Ask, load, warmUp } from "./load.ts";
 import { residentBytes } from "./process.ts";
 import { cpuRatios, noteOf, WARM_UP_ANSWERS, withBoth } from "./ratios.ts";
 import { exactly, spread } from "./statistics.ts";
+import { countSyncs } from "./syncs.ts";
 import type { Row } from "./table.ts";
 
 const COMMIT_CONNECTIONS = 16;
@@ -98,33 +97,20 @@ export async function manyRoutes(context: Context): Promise<Row[]> {
 	];
 }
 
-/** The command that writes each wait for the disk into a file. `undefined`: strace is not installed. */
-export function countSyncs(log: string, ...options: string[]): readonly string[] | undefined {
-	try {
-		execFileSync("strace", ["--version"], { stdio: "ignore" });
-	} catch {
-		return undefined;
-	}
-	// With a filter in the kernel, the other system calls cost nothing.
-	return ["strace", "-f", "--seccomp-bpf", ...options, "-e", "trace=fsync,fdatasync", "-o", log];
-}
-
-/** System calls that wait for the disk, counted by strace under a steady load. No row without strace. */
+/** System calls that wait for the disk, counted under a steady load. */
 export async function commits(context: Context): Promise<Row[]> {
-	const log = join(context.field.folder, "strace.txt");
-	const wrapper = countSyncs(log);
-	if (!wrapper) {
-		context.say("  strace is not installed: the commits are not counted");
+	const counter = countSyncs(context.field.folder, "commits");
+	if (!counter) {
+		context.say("  neither strace nor a C compiler is installed: the commits are not counted");
 		return [];
 	}
-	const contender = await start(context, "ganglion", { wrapper });
-	const counted = () => readFileSync(log, "utf8").match(/\b(?:fsync|fdatasync)\(/g)?.length ?? 0;
+	const contender = await start(context, "ganglion", { wrapper: counter.wrapper });
 	try {
 		const loops = [{ ask: contender.ask("json", CHAT), connections: COMMIT_CONNECTIONS }];
 		await warmUp(loops, WARM_UP_ANSWERS, 10_000);
-		const before = counted();
+		const before = counter.count();
 		const [answers = 0] = await load(loops, context.rounds * context.seconds * 1000);
-		const syncs = counted() - before;
+		const syncs = counter.count() - before;
 		return [
 			{
 				label: `commits a request, steady load of ${COMMIT_CONNECTIONS}`,
@@ -135,8 +121,7 @@ export async function commits(context: Context): Promise<Row[]> {
 			},
 		];
 	} finally {
-		// strace ends with the runtime, but the runtime would survive strace.
-		execFileSync("pkill", ["-KILL", "-P", String(contender.pid)]);
+		counter.stop(contender.pid);
 		await contender.stop();
 	}
 }

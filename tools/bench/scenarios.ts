@@ -10,6 +10,7 @@ import { COALESCE_MS, type Contender, type ContenderName, type How, type Mode } 
 import { CHAT, type Context, start, startBoth, stopAll } from "./context.ts";
 import { devStart } from "./dev-start.ts";
 import { gateways, logPages } from "./gateways.ts";
+import { idleAccount } from "./idle-account.ts";
 import { addedLatency, admission, coldStart } from "./latency.ts";
 import { lean, PROMPT_SIZES, promptOf } from "./lean.ts";
 import type { Ask } from "./load.ts";
@@ -142,6 +143,7 @@ export const SCENARIOS = {
 	logs: logPages,
 	workers: severalWorkers,
 	"command-memory": commandMemory,
+	"idle-account": idleAccount,
 	bundle: async () => bundleSize(),
 } satisfies Record<string, Scenario>;
 export type ScenarioName = keyof typeof SCENARIOS;

@@ -1,5 +1,4 @@
 /** What it costs to store 10 KB for good: as a response and as an object, over a bare row. Times and commits. */
-import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../../scripts/free-port.ts";
@@ -8,8 +7,8 @@ import { type Served, serve } from "../../scripts/workerd.ts";
 import { wrapped } from "../soak/gateway.ts";
 import { BUILT } from "./contenders.ts";
 import type { Context } from "./context.ts";
-import { countSyncs } from "./many.ts";
 import { exactly, spread } from "./statistics.ts";
+import { endTraced, straceTo } from "./syncs.ts";
 import type { Row } from "./table.ts";
 import { ADMIN_TOKEN } from "./token.ts";
 
@@ -78,7 +77,7 @@ async function times(context: Context): Promise<Row[]> {
 /** Commits of a store: waits for the disk by a file of SQLite's write-ahead log. */
 async function commits(context: Context): Promise<Row[]> {
 	const log = join(context.field.folder, "strace-stores.txt");
-	const wrapper = countSyncs(log, "-y");
+	const wrapper = straceTo(log, "-y");
 	if (!wrapper) return [];
 	const served = await start(context, "counted-stores", wrapper);
 	const counted = () => readFileSync(log, "utf8").match(COMMIT)?.length ?? 0;
@@ -103,8 +102,7 @@ async function commits(context: Context): Promise<Row[]> {
 		}
 		return rows;
 	} finally {
-		// strace ends with the runtime, but the runtime would survive strace.
-		execFileSync("pkill", ["-KILL", "-P", String(served.pid)]);
+		endTraced(served.pid);
 		await served.stop();
 	}
 }
