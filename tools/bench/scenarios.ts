@@ -24,6 +24,7 @@ import { durableStores } from "./storage.ts";
 import type { Row } from "./table.ts";
 import { vectorIndexes } from "./vectors.ts";
 import { severalWorkers } from "./workers.ts";
+import { workersCpu } from "./workers-cpu.ts";
 
 const MANY_CONNECTIONS = 64;
 /** More streams of 100 events a second do not fit on one core. */
@@ -142,6 +143,7 @@ export const SCENARIOS = {
 	gateways,
 	logs: logPages,
 	workers: severalWorkers,
+	"workers-cpu": workersCpu,
 	"command-memory": commandMemory,
 	"idle-account": idleAccount,
 	bundle: async () => bundleSize(),

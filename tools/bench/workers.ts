@@ -22,7 +22,7 @@ const ACCOUNT = "bench";
 const SHARE = 0.2;
 /** More connections than workers, because each connection stays with its worker. */
 const CONNECTIONS = 48;
-const MODES = ["json", "bulk"] as const;
+export const CHAT_MODES = ["json", "bulk"] as const;
 const WARM_UP_ANSWERS = { json: 3_000, bulk: 150 };
 const WARM_UP_MS = 60_000;
 const START_MS = 10_000;
@@ -36,12 +36,12 @@ export async function severalWorkers(context: Context): Promise<Row[]> {
 		return [];
 	}
 	const gateways = await startBoth(
-		() => startGateway(context, 3),
-		() => startGateway(context, 1),
+		() => startShared(context, 3),
+		() => startShared(context, 1),
 	);
 	try {
 		const rows: Row[] = [];
-		for (const mode of MODES) {
+		for (const mode of CHAT_MODES) {
 			const loopsOf = gateways.map(({ ask }) => [{ ask: ask(mode), connections: CONNECTIONS }]);
 			for (const loops of loopsOf) await warmUp(loops, WARM_UP_ANSWERS[mode], WARM_UP_MS);
 			const rates: [number, number][] = [];
@@ -69,13 +69,37 @@ async function rate({ seconds }: Context, loops: Parameters<typeof load>[0]): Pr
 	return (answers * 1000) / (performance.now() - startedAt);
 }
 
-interface Gateway {
-	ask(mode: (typeof MODES)[number]): Ask;
+/** A gateway whose workers have a share of a core each. */
+async function startShared(context: Context, count: number): Promise<Gateway> {
+	const gateway = await startGateway(context, count);
+	const processes = processesOf(gateway.pid, count);
+	const shares = await processes.then(shareCores).catch(async (error) => {
+		await gateway.stop();
+		throw error;
+	});
+	return {
+		...gateway,
+		async stop() {
+			await gateway.stop();
+			for (const share of shares) await share.remove();
+		},
+	};
+}
+
+export interface Gateway {
+	/** Of the command. */
+	pid: number;
+	ask(mode: (typeof CHAT_MODES)[number]): Ask;
 	stop(): Promise<void>;
 }
 
-async function startGateway({ field }: Context, count: number): Promise<Gateway> {
-	const folder = join(field.folder, `workers-${count}`);
+/** `serve` with so many workers. @param name of its folder. */
+export async function startGateway(
+	{ field }: Context,
+	count: number,
+	name = `workers-${count}`,
+): Promise<Gateway> {
+	const folder = join(field.folder, name);
 	mkdirSync(folder);
 	const config = join(folder, "ganglion.json");
 	writeFileSync(config, JSON.stringify({ vars: variables(field.upstream.url) }));
@@ -86,22 +110,20 @@ async function startGateway({ field }: Context, count: number): Promise<Gateway>
 		env: { ...process.env, ADMIN_TOKEN },
 	});
 	const url = `http://127.0.0.1:${port}`;
-	let shares: CoreShare[] = [];
 	let token: string;
 	const stop = async (): Promise<void> => {
 		const ended = once(command, "exit");
 		if (command.exitCode === null && command.kill("SIGTERM")) await ended;
-		for (const share of shares) await share.remove();
 	};
 	try {
 		await listening({ port }, command);
-		shares = shareCores(await processesOf(command.pid ?? 0, count));
 		token = await createToken(url, ACCOUNT);
 	} catch (error) {
 		await stop();
 		throw error;
 	}
 	return {
+		pid: command.pid ?? 0,
 		ask: (mode) => ({
 			url: `${url}/client/v4/accounts/${ACCOUNT}/ai/v1/chat/completions`,
 			headers: { authorization: `Bearer ${token}` },
@@ -113,9 +135,9 @@ async function startGateway({ field }: Context, count: number): Promise<Gateway>
 
 const variables = (upstream: string): object => ({
 	BACKENDS: Object.fromEntries(
-		MODES.map((mode) => [mode, { kind: "openai", url: `${upstream}/${mode}/v1` }]),
+		CHAT_MODES.map((mode) => [mode, { kind: "openai", url: `${upstream}/${mode}/v1` }]),
 	),
-	ROUTES: Object.fromEntries(MODES.map((mode) => [`bench/${mode}`, [{ backend: mode }]])),
+	ROUTES: Object.fromEntries(CHAT_MODES.map((mode) => [`bench/${mode}`, [{ backend: mode }]])),
 	// Enforced, but above what a bench can reach.
 	LIMITS: { plan: "paid", daily_neurons: 1e9, requests_per_minute: { "Text Generation": 10_000_000 } },
 });
