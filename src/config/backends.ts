@@ -9,12 +9,13 @@ import { isRecord } from "../core/json.ts";
 import { lazy } from "../core/lazy.ts";
 import { present } from "../core/present.ts";
 import type { ConfiguredBackend } from "../pipeline/plan.ts";
-import { expectedName, kindOf, list } from "../schemas/explain.ts";
+import { expectedName, list } from "../schemas/explain.ts";
 import { AdaptersSetting } from "./adapters.ts";
 import { positiveCount } from "./amounts.ts";
 import { BackendPrice } from "./backend-price.ts";
 import { engineHint } from "./engine-names.ts";
 import { type Env, headers, secret } from "./headers.ts";
+import { namedBinding } from "./named-binding.ts";
 import { PoolSetting, poolSettings, refuseSharedReplicas } from "./pools.ts";
 import type { Path, Problems } from "./problems.ts";
 import { DEFAULT_TIMEOUTS, SetTimeouts } from "./timeouts.ts";
@@ -58,24 +59,13 @@ type EngineSettings = Omit<z.output<ReturnType<Schemas["engine"]>>, "pool"> & {
 	pool?: z.output<ReturnType<typeof PoolSetting>> | undefined;
 };
 
-/** Converts the name of an `Ai` binding of this Worker to the binding. */
-const aiBinding = (env: Env) =>
-	z.unknown().transform((name, context): AiBinding => {
-		const bound = typeof name === "string" ? env[name] : undefined;
-		if (isAiBinding(bound)) return bound;
-		const found = typeof name === "string" ? "text that names no binding" : kindOf(name);
-		context.addIssue(`expected the name of an Ai binding of this Worker, found ${found}`);
-		return z.NEVER;
-	});
-
 /** An instance of the runtime's `Ai` class, or a service binding to another gateway's entrypoint. */
-const isAiBinding = (bound: unknown): bound is AiBinding =>
-	typeof bound === "object" && bound !== null && "run" in bound && typeof bound.run === "function";
+const isAiBinding = (bound: object): bound is AiBinding => "run" in bound && typeof bound.run === "function";
 
 /** Settings of a backend behind a binding, which has no address and no credentials. */
 const boundSettings = (env: Env) =>
 	z.strictObject({
-		binding: aiBinding(env),
+		binding: namedBinding(env, "an Ai binding", isAiBinding),
 		timeouts: WholeTimeouts.optional(),
 		price: BackendPrice.optional(),
 	});

@@ -2,9 +2,9 @@
 import * as z from "zod";
 import type { SearchSettings } from "../retrieval/search/records.ts";
 import type { SourceBucket } from "../retrieval/search/sources/source-config.ts";
-import { kindOf } from "../schemas/explain.ts";
 import { positiveCount } from "./amounts.ts";
 import type { Env } from "./headers.ts";
+import { namedBinding } from "./named-binding.ts";
 
 const DEFAULT_BYTES = 2_000_000_000;
 const DEFAULT_INSTANCES = 100;
@@ -16,19 +16,13 @@ const MAX_PAGES = 100_000;
 const bucket = (env: Env) =>
 	z.strictObject({
 		/** The name of an R2 binding. */
-		binding: z.unknown().transform((name, context): SourceBucket["bucket"] => {
-			const bound = typeof name === "string" ? env[name] : undefined;
-			if (isBucket(bound)) return bound;
-			const found = typeof name === "string" ? "text that names no binding" : kindOf(name);
-			context.addIssue(`expected the name of an R2 binding of this Worker, found ${found}`);
-			return z.NEVER;
-		}),
+		binding: namedBinding(env, "an R2 binding", isBucket),
 		/** Absent: all. */
 		accounts: z.array(z.string().min(1)).optional(),
 	});
 
-const isBucket = (bound: unknown): bound is SourceBucket["bucket"] =>
-	typeof bound === "object" && bound !== null && "createMultipartUpload" in bound && "list" in bound;
+const isBucket = (bound: object): bound is SourceBucket["bucket"] =>
+	"createMultipartUpload" in bound && "list" in bound;
 
 export const searchSchema = (env: Env) =>
 	z

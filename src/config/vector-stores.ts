@@ -7,9 +7,9 @@ import type {
 	QdrantSetting,
 	VectorizeSetting,
 } from "../retrieval/vectors/stores/store-settings.ts";
-import { kindOf } from "../schemas/explain.ts";
 import { positiveCount } from "./amounts.ts";
 import { type Env, secret } from "./headers.ts";
+import { namedBinding } from "./named-binding.ts";
 
 const POSTGRES_PORT = 5432;
 const DEFAULT_SCHEMA = "ganglion";
@@ -45,18 +45,8 @@ const PostgresUrl = z.string().transform((text, context): Omit<PostgresServer, "
 
 type Hyperdrive = Pick<globalThis.Hyperdrive, "connectionString">;
 
-const hyperdrive = (env: Env) =>
-	z.unknown().transform((name, context): Hyperdrive => {
-		const bound = typeof name === "string" ? env[name] : undefined;
-		if (isHyperdrive(bound)) return bound;
-		const found = typeof name === "string" ? "text that names no binding" : kindOf(name);
-		context.addIssue(`expected the name of a Hyperdrive binding of this Worker, found ${found}`);
-		return z.NEVER;
-	});
-
 /** Not the text itself: the runtime makes it in a request, and refuses that at the start. */
-const isHyperdrive = (bound: unknown): bound is Hyperdrive =>
-	typeof bound === "object" && bound !== null && "connectionString" in bound;
+const isHyperdrive = (bound: object): bound is Hyperdrive => "connectionString" in bound;
 
 /** The fields of a server. `key`: the name of a secret with its password or its key. */
 const server = <Kind extends string, Url extends z.ZodType>(kind: Kind, url: Url, env: Env) => ({
@@ -73,7 +63,7 @@ const pgvector = (env: Env) =>
 	z
 		.strictObject({
 			...server("pgvector", PostgresUrl.optional(), env),
-			hyperdrive: hyperdrive(env).optional(),
+			hyperdrive: namedBinding(env, "a Hyperdrive binding", isHyperdrive).optional(),
 			schema: ownName(/^[a-z_][a-z0-9_]{0,62}$/, "up to 63 lower-case letters, digits and '_'").default(
 				DEFAULT_SCHEMA,
 			),
@@ -112,20 +102,8 @@ const qdrant = (env: Env) =>
 		})
 		.transform(({ key = "", kind, prefix, url }): QdrantSetting => ({ kind, url, prefix, apiKey: key }));
 
-const vectorizeBinding = (env: Env) =>
-	z.unknown().transform((name, context): BoundVectorize => {
-		const bound = typeof name === "string" ? env[name] : undefined;
-		if (isVectorize(bound)) return bound;
-		const found = typeof name === "string" ? "text that names no binding" : kindOf(name);
-		context.addIssue(`expected the name of a Vectorize binding of this Worker, found ${found}`);
-		return z.NEVER;
-	});
-
-const isVectorize = (bound: unknown): bound is BoundVectorize =>
-	typeof bound === "object" &&
-	bound !== null &&
-	"queryById" in bound &&
-	typeof bound.queryById === "function";
+const isVectorize = (bound: object): bound is BoundVectorize =>
+	"queryById" in bound && typeof bound.queryById === "function";
 
 const vectorize = (env: Env) =>
 	z
@@ -139,7 +117,7 @@ const vectorize = (env: Env) =>
 			/** The name of a secret: a token of the product. */
 			key: secret(env).optional(),
 			url: HttpUrl.default(HOSTED_API),
-			binding: vectorizeBinding(env).optional(),
+			binding: namedBinding(env, "a Vectorize binding", isVectorize).optional(),
 			index: z.string().min(1).optional(),
 			/** `account/index`: the only index of a store with `binding` or `index`. */
 			only: z
