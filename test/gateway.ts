@@ -18,7 +18,7 @@ import { vectorObjects } from "../src/retrieval/vectors/client/vector-objects.ts
 import { createPersistent, servicesOf } from "../src/services.ts";
 import { apiFiles } from "../src/surfaces/operations/api-files.ts";
 import type { AppServices } from "../src/surfaces/services.ts";
-import { observersOf } from "../src/telemetry/exchange-observer.ts";
+import { ledgerObserver, unbilledObserversOf } from "../src/telemetry/exchange-observer.ts";
 import { surfaceLog } from "../src/telemetry/failure-counts.ts";
 
 export const NOW = Date.parse("2026-11-21T12:00:00Z");
@@ -139,7 +139,7 @@ export function testServices({
 		jobs,
 		storage,
 		findAdapter: adapterFinder({ jobs, storage, engineFolders: services.engineFolders }),
-		observers: observersOf({ ledgers, log }),
+		observers: [ledgerObserver(ledgers), ...unbilledObserversOf({ log })],
 		unbilledObservers: [],
 		now: () => NOW,
 		uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`,
@@ -253,5 +253,7 @@ export const replaceServices = <T extends AppServices>(
 	replaced: Partial<Pick<AppServices, "ledgers" | "log">>,
 ): T => {
 	const all = { ...services, ...replaced };
-	return { ...all, log: surfaceLog(all.log), observers: observersOf(all) };
+	const { ledgers, log, requestTimes } = all;
+	const observers = [ledgerObserver(ledgers), ...unbilledObserversOf({ log }), requestTimes];
+	return { ...all, log: surfaceLog(log), observers };
 };

@@ -60,19 +60,3 @@ export const unbilledObserversOf = ({
 	log: FailureLog;
 	analytics?: AnalyticsEngineDataset | undefined;
 }): ExchangeObserver[] => [...(analytics ? [analyticsObserver(analytics)] : []), logObserver(log)];
-
-/** The observers of every exchange. */
-export const observersOf = ({
-	ledgers,
-	requestTimes,
-	...unbilled
-}: {
-	ledgers: Ledgers;
-	log: FailureLog;
-	requestTimes?: ExchangeObserver;
-	analytics?: AnalyticsEngineDataset | undefined;
-}): ExchangeObserver[] => [
-	ledgerObserver(ledgers),
-	...unbilledObserversOf(unbilled),
-	...(requestTimes ? [requestTimes] : []),
-];

@@ -8,10 +8,10 @@ import { envelope, failureEnvelope } from "../../http/envelope.ts";
 import type { FailureFormat } from "../../http/failure-formats.ts";
 import { pathParameter } from "../../http/route.ts";
 import { DEFAULT_LISTED, MAX_LISTED } from "../../retrieval/search/limits.ts";
-import { DEFAULT_NAMESPACE, type Page } from "../../retrieval/search/records.ts";
+import { DEFAULT_NAMESPACE } from "../../retrieval/search/records.ts";
 import { ACCOUNT, below } from "../bases.ts";
 import type { AppCall } from "../route.ts";
-import { pageInfo } from "./json.ts";
+import { pageJson } from "./json.ts";
 import type { SearchedCall } from "./search-operations.ts";
 
 const SEARCH = below(ACCOUNT, "/ai-search");
@@ -20,6 +20,7 @@ export const NAMESPACES = below(SEARCH, "/namespaces");
 export const INSTANCES = [below(NAMESPACES, "/:namespace/instances"), below(SEARCH, "/instances")];
 export const TOKENS = below(SEARCH, "/tokens");
 export const TAG = "AI Search";
+export const JSON_INPUT = { type: "application/json" } as const;
 
 /** AI Search's failures have an empty object as `result`. Those of the product's edge have `null`. */
 export const failure: FailureFormat = (error, requestId) =>
@@ -56,11 +57,7 @@ export const queryOf = <T>(schema: z.ZodType<T>, c: Context): T =>
 	parseFields(schema, c.req.query(), "query");
 
 /** A page with its `result_info`. */
-export function pageEnvelope<Value>(
-	{ total, values }: Page<Value>,
-	{ page, per_page: perPage }: { page: number; per_page: number },
-	json: (value: Value) => object,
-): Response {
-	const info = pageInfo({ page, perPage, total, shown: values.length });
-	return envelope(values.map(json), { result_info: info });
+export function pageEnvelope<Value>(...page: Parameters<typeof pageJson<Value>>): Response {
+	const { result, result_info } = pageJson(...page);
+	return envelope(result, { result_info });
 }

@@ -1,20 +1,47 @@
 /** The operations on instances, as the bindings and the REST routes have them. */
+import * as z from "zod";
+import { lazy } from "../../core/lazy.ts";
 import { isProviderModel } from "../../gateways/run/provider-names.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import type { OpenInstance } from "../../retrieval/search/client/search-instances.ts";
 import { serving } from "../../retrieval/search/models.ts";
 import { type ConfigChanges, changesSource, type NewInstance } from "../../retrieval/search/read-config.ts";
-import { type InstanceRecord, vectorIndexOf } from "../../retrieval/search/records.ts";
+import { type InstanceRecord, type Page, vectorIndexOf } from "../../retrieval/search/records.ts";
 import { openVectors } from "../../retrieval/search/vectors.ts";
 import type { InstanceCall } from "./item-operations.ts";
 import { startJob } from "./job-operations.ts";
 import { statsJson } from "./json.ts";
 import type { NamespaceCall } from "./search-operations.ts";
 
+type OwnCall = Pick<NamespaceCall, "caller" | "namespace" | "services">;
+
+/** Beside the page. REST has the same as texts of a query. */
+export const instanceFilters = lazy(() => ({
+	search: z.string().optional(),
+	order_by: z.enum(["created_at"]).optional(),
+	order_by_direction: z.enum(["asc", "desc"]).default("desc"),
+}));
+
+interface InstanceListing {
+	page: number;
+	per_page: number;
+	search?: string | undefined;
+	order_by_direction: "asc" | "desc";
+}
+
+export async function listInstances(
+	{ order_by_direction, page, per_page: perPage, search }: InstanceListing,
+	{ caller, namespace, services: { searchInstances } }: OwnCall,
+): Promise<Page<InstanceRecord>> {
+	await searchInstances.namespace(caller.account, namespace);
+	const isDescending = order_by_direction === "desc";
+	return searchInstances.list(caller.account, { namespace, page, perPage, search, isDescending });
+}
+
 /** Throws 7010 for an embedding model that does not exist, so that the mistake does not wait for the first item. */
 export async function createInstance(
 	fields: NewInstance,
-	{ caller, namespace, services }: Pick<NamespaceCall, "caller" | "namespace" | "services">,
+	{ caller, namespace, services }: OwnCall,
 ): Promise<OpenInstance> {
 	const { embedding_model: model } = fields;
 	if (model && !isProviderModel(model))

@@ -1,5 +1,4 @@
 /** Routes of the instances of AI Search, of their searches and chats. */
-import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { lazy, onFirstUse } from "../../core/lazy.ts";
 import { isLeftOut } from "../../core/left-out.ts";
@@ -9,21 +8,19 @@ import { pathParameter } from "../../http/route.ts";
 import { ConfigChanges, NewInstance } from "../../retrieval/search/read-config.ts";
 import { answer } from "../answer.ts";
 import type { AppRouteDeclaration } from "../route.ts";
-import { bodyOf, instanceCall, namespaceIn, PageQuery, pageEnvelope, queryOf } from "./call.ts";
-import { changeInstance, createInstance, instanceStats } from "./instance-operations.ts";
+import { bodyOf, instanceCall, JSON_INPUT, namespaceIn, PageQuery, pageEnvelope, queryOf } from "./call.ts";
+import {
+	changeInstance,
+	createInstance,
+	instanceFilters,
+	instanceStats,
+	listInstances,
+} from "./instance-operations.ts";
 import { instanceJson } from "./json.ts";
 import { notedEnvelope } from "./lexical-scores.ts";
 import { chat, search } from "./search-operations.ts";
 
-const ListQuery = lazy(() =>
-	PageQuery().extend({
-		search: z.string().optional(),
-		order_by: z.enum(["created_at"]).optional(),
-		order_by_direction: z.enum(["asc", "desc"]).default("desc"),
-	}),
-);
-
-const JSON_INPUT = { type: "application/json" } as const;
+const ListQuery = lazy(() => PageQuery().extend(instanceFilters()));
 
 export const instanceRoutes: readonly AppRouteDeclaration[] = [
 	{
@@ -35,12 +32,7 @@ export const instanceRoutes: readonly AppRouteDeclaration[] = [
 		output: answer("searchInstancesAnswer"),
 		async handler(c, { caller, services }) {
 			const query = queryOf(ListQuery(), c);
-			const namespace = namespaceIn(c);
-			await services.searchInstances.namespace(caller.account, namespace);
-			const page = await services.searchInstances.list(caller.account, {
-				...{ namespace, page: query.page, perPage: query.per_page, search: query.search },
-				isDescending: query.order_by_direction === "desc",
-			});
+			const page = await listInstances(query, { caller, services, namespace: namespaceIn(c) });
 			return pageEnvelope(page, query, instanceJson);
 		},
 	},

@@ -16,17 +16,16 @@ export const PageListing = lazy(() =>
 		per_page: z.int().min(1).max(MAX_LISTED).default(DEFAULT_LISTED),
 	}),
 );
-export const ItemListing = lazy(() =>
-	PageListing().extend({
-		status: z.enum(ITEM_STATUSES).optional(),
-		sort_by: z.enum(["status", "modified_at"]).optional(),
-		search: z.string().optional(),
-		source: z.string().optional(),
-		metadata_filter: z.string().optional(),
-		item_id: z.string().optional(),
-		key: z.string().optional(),
-	}),
-);
+export const itemFilters = lazy(() => ({
+	status: z.enum(ITEM_STATUSES).optional(),
+	sort_by: z.enum(["status", "modified_at"]).optional(),
+	search: z.string().optional(),
+	source: z.string().optional(),
+	metadata_filter: z.string().optional(),
+	item_id: z.string().optional(),
+	key: z.string().optional(),
+}));
+export const ItemListing = lazy(() => PageListing().extend(itemFilters()));
 export const LogRange = lazy(() =>
 	z.object({
 		limit: z.int().min(1).max(100).default(50),

@@ -9,13 +9,12 @@ import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
 import { MAX_TEXT_BYTES } from "../../retrieval/search/limits.ts";
-import { ITEM_STATUSES } from "../../retrieval/search/records.ts";
 import { answer } from "../answer.ts";
 import { readForm } from "../jobs/upload.ts";
 import type { AppCall, AppRouteDeclaration } from "../route.ts";
 import { bodyBytes } from "./body-bytes.ts";
-import { instanceCall, PageQuery, pageEnvelope, queryOf, whole } from "./call.ts";
-import { itemChunks, itemLogs, listItems } from "./item-lists.ts";
+import { instanceCall, JSON_INPUT, PageQuery, pageEnvelope, queryOf, whole } from "./call.ts";
+import { itemChunks, itemFilters, itemLogs, LogRange, listItems } from "./item-lists.ts";
 import {
 	checkFile,
 	deleteItem,
@@ -28,33 +27,14 @@ import {
 import { itemJson } from "./json.ts";
 import type { SearchedCall } from "./search-operations.ts";
 
-const ListQuery = lazy(() =>
-	PageQuery().extend({
-		status: z.enum(ITEM_STATUSES).optional(),
-		sort_by: z.enum(["status", "modified_at"]).optional(),
-		search: z.string().optional(),
-		source: z.string().optional(),
-		metadata_filter: z.string().optional(),
-		item_id: z.string().optional(),
-		key: z.string().optional(),
-	}),
-);
-const LogQuery = lazy(() =>
-	z.object({
-		limit: whole(100, 50),
-		cursor: z
-			.string()
-			.regex(/^\d{1,15}$/)
-			.optional(),
-	}),
-);
+const ListQuery = lazy(() => PageQuery().extend(itemFilters()));
+const LogQuery = lazy(() => LogRange().extend({ limit: whole(100, 50) }));
 const ChunkQuery = lazy(() => z.object({ limit: whole(100, 20), offset: whole(1_000_000, 0, 0) }));
 const IndexAction = lazy(() => z.object({ next_action: z.literal("INDEX") }));
 const KeyAction = lazy(() =>
 	z.object({ key: z.string(), next_action: z.literal("INDEX"), wait_for_completion: z.boolean().optional() }),
 );
 
-const JSON_INPUT = { type: "application/json" } as const;
 const itemIn = (c: Context): string => pathParameter(c, "item");
 
 export const itemRoutes: readonly AppRouteDeclaration[] = [
@@ -69,7 +49,7 @@ export const itemRoutes: readonly AppRouteDeclaration[] = [
 			const { item_id: id, sort_by: sortBy, ...query } = queryOf(ListQuery(), c);
 			const own = await instanceCall(c, call);
 			const page = await listItems({ ...query, id, sortBy, perPage: query.per_page }, own);
-			return pageEnvelope(page, query, (item) => itemJson(item, own.instance.record.namespace));
+			return pageEnvelope(page, query, (item) => itemJson(item, own));
 		},
 	},
 	{
@@ -95,7 +75,7 @@ export const itemRoutes: readonly AppRouteDeclaration[] = [
 			if (!found) throw searchFailure("searchItemNotFound");
 			const queued = await syncItem(found.id, own);
 			const item = body.wait_for_completion ? await whenIndexed(queued.id, own) : queued;
-			return envelope(itemJson(item, own.instance.record.namespace));
+			return envelope(itemJson(item, own));
 		},
 	},
 	{
@@ -106,7 +86,7 @@ export const itemRoutes: readonly AppRouteDeclaration[] = [
 		output: answer("searchItemAnswer"),
 		async handler(c, call) {
 			const own = await instanceCall(c, call);
-			return envelope(itemJson(await requireItem(itemIn(c), own), own.instance.record.namespace));
+			return envelope(itemJson(await requireItem(itemIn(c), own), own));
 		},
 	},
 	{
@@ -119,7 +99,7 @@ export const itemRoutes: readonly AppRouteDeclaration[] = [
 		async handler(c, call) {
 			parseFields(IndexAction(), await readFields(c.req.raw, call.services.limits), "body");
 			const own = await instanceCall(c, call);
-			return envelope(itemJson(await syncItem(itemIn(c), own), own.instance.record.namespace));
+			return envelope(itemJson(await syncItem(itemIn(c), own), own));
 		},
 	},
 	{
@@ -209,5 +189,5 @@ async function uploadForm(c: Context, own: SearchedCall, hold: BufferHold): Prom
 	const uploaded = { key, mimeType: file.contentType, bytes, metadata };
 	const queued = await uploadItem(uploaded, own);
 	const item = fields.get("wait_for_completion") === "true" ? await whenIndexed(queued.id, own) : queued;
-	return envelope(itemJson(item, own.instance.record.namespace));
+	return envelope(itemJson(item, own));
 }

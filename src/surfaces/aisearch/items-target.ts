@@ -16,7 +16,7 @@ import {
 	uploadItem,
 	whenIndexed,
 } from "./item-operations.ts";
-import { itemJson, pageInfo } from "./json.ts";
+import { itemJson, pageJson } from "./json.ts";
 import type { SearchedCall } from "./search-operations.ts";
 
 type Content = ReadableStream<Uint8Array> | Blob | ArrayBuffer | ArrayBufferView | string;
@@ -34,9 +34,6 @@ const POLL_MS = 1_000;
 const POLL_TIMEOUT_MS = 30_000;
 const MIN_POLL_MS = 100;
 const MAX_POLL_TIMEOUT_MS = 600_000;
-
-const json = (item: SearchItem, { instance }: SearchedCall): object =>
-	itemJson(item, instance.record.namespace);
 
 /** What is no number is replaced: a poll must end. */
 const milliseconds = (sent: unknown, otherwise: number): number =>
@@ -56,18 +53,15 @@ export class ItemsTarget extends RpcTarget {
 		return withInstance(this.#bound, async (call) => {
 			const listing = parseFields(ItemListing(), params ?? {}, "query");
 			const { item_id: id, page, per_page: perPage, sort_by: sortBy, ...query } = listing;
-			const { total, values } = await listItems({ ...query, id, sortBy, page, perPage }, call);
-			return {
-				result: values.map((item) => json(item, call)),
-				result_info: pageInfo({ page, perPage, total, shown: values.length }),
-			};
+			const found = await listItems({ ...query, id, sortBy, page, perPage }, call);
+			return pageJson(found, listing, (item) => itemJson(item, call));
 		});
 	}
 
 	/** Returns when the file is stored, before it is indexed. */
 	upload(name: string, content: Content, options?: UploadOptions): Promise<object> {
 		const file = sentFile(name, content, this.#bound);
-		return workWithInstance(this.#bound, async (call) => json(await upload(file, options, call), call));
+		return workWithInstance(this.#bound, async (call) => itemJson(await upload(file, options, call), call));
 	}
 
 	/** Returns when the item is indexed, or after `timeoutMs`. */
@@ -80,7 +74,7 @@ export class ItemsTarget extends RpcTarget {
 				intervalMs: milliseconds(pollIntervalMs, POLL_MS),
 				timeoutMs: milliseconds(timeoutMs, POLL_TIMEOUT_MS),
 			};
-			return json(await whenIndexed(id, call, bounds), call);
+			return itemJson(await whenIndexed(id, call, bounds), call);
 		});
 	}
 
@@ -138,7 +132,7 @@ class ItemTarget extends RpcTarget {
 	}
 
 	info(): Promise<object> {
-		return withInstance(this.#bound, async (call) => json(await requireItem(this.#id, call), call));
+		return withInstance(this.#bound, async (call) => itemJson(await requireItem(this.#id, call), call));
 	}
 
 	download(): Promise<object> {
@@ -149,7 +143,7 @@ class ItemTarget extends RpcTarget {
 	}
 
 	sync(): Promise<object> {
-		return withInstance(this.#bound, async (call) => json(await syncItem(this.#id, call), call));
+		return withInstance(this.#bound, async (call) => itemJson(await syncItem(this.#id, call), call));
 	}
 
 	logs(params: unknown = {}): Promise<object> {

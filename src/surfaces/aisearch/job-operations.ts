@@ -1,10 +1,18 @@
 /** The operations on the jobs of an instance, as the bindings and the REST routes have them. */
+import * as z from "zod";
 import { toAiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
 import { SYNC_COOLDOWN_MS } from "../../retrieval/search/limits.ts";
 import type { JobLog, Page, SearchJob } from "../../retrieval/search/records.ts";
 import { syncItem, workInstance } from "../../retrieval/search/work-items.ts";
 import type { InstanceCall } from "./item-operations.ts";
+
+const MAX_DESCRIPTION_CHARACTERS = 255;
+
+export const NewJob = lazy(() =>
+	z.object({ description: z.string().max(MAX_DESCRIPTION_CHARACTERS).optional() }),
+);
 
 interface PageRange {
 	page: number;

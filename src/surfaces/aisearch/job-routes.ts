@@ -7,16 +7,12 @@ import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import type { AppRouteDeclaration } from "../route.ts";
-import { instanceCall, PageQuery, pageEnvelope, queryOf } from "./call.ts";
-import { cancelJob, jobLogs, listJobs, requireJob, startJob } from "./job-operations.ts";
+import { instanceCall, JSON_INPUT, PageQuery, pageEnvelope, queryOf } from "./call.ts";
+import { cancelJob, jobLogs, listJobs, NewJob, requireJob, startJob } from "./job-operations.ts";
 import { jobJson, jobLogJson } from "./json.ts";
 
-const MAX_DESCRIPTION_CHARACTERS = 255;
-
-const NewJob = lazy(() => z.object({ description: z.string().max(MAX_DESCRIPTION_CHARACTERS).optional() }));
 const JobAction = lazy(() => z.object({ action: z.literal("cancel") }));
 
-const JSON_INPUT = { type: "application/json" } as const;
 const jobIn = (c: Context): string => pathParameter(c, "job");
 
 export const jobRoutes: readonly AppRouteDeclaration[] = [

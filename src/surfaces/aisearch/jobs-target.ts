@@ -1,24 +1,10 @@
 /** The jobs of an instance over RPC. */
 import { RpcTarget } from "cloudflare:workers";
-import * as z from "zod";
-import { lazy } from "../../core/lazy.ts";
 import { parseFields } from "../../http/account-request.ts";
-import type { Page } from "../../retrieval/search/records.ts";
 import { type BoundInstance, withInstance } from "./bound-instance.ts";
 import { PageListing } from "./item-lists.ts";
-import { cancelJob, jobLogs, listJobs, requireJob, startJob } from "./job-operations.ts";
-import { jobJson, jobLogJson, pageInfo } from "./json.ts";
-
-const NewJob = lazy(() => z.object({ description: z.string().max(255).optional() }));
-
-const pageJson = <Value>(
-	{ total, values }: Page<Value>,
-	{ page, per_page: perPage }: { page: number; per_page: number },
-	json: (value: Value) => object,
-): object => ({
-	result: values.map(json),
-	result_info: pageInfo({ page, perPage, total, shown: values.length }),
-});
+import { cancelJob, jobLogs, listJobs, NewJob, requireJob, startJob } from "./job-operations.ts";
+import { jobJson, jobLogJson, pageJson } from "./json.ts";
 
 export class JobsTarget extends RpcTarget {
 	readonly #bound: BoundInstance;

@@ -6,6 +6,7 @@ import {
 	type InstanceStats,
 	type ItemLog,
 	type JobLog,
+	type Page,
 	publicId,
 	type SearchItem,
 	type SearchJob,
@@ -13,6 +14,7 @@ import {
 	type StoredChunk,
 	vectorIndexOf,
 } from "../../retrieval/search/records.ts";
+import type { InstanceCall } from "./item-operations.ts";
 
 const time = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
@@ -89,14 +91,14 @@ export const statsJson = (
 	index_source_errors: {},
 });
 
-export const itemJson = (item: SearchItem, namespace: string): object => ({
+export const itemJson = (item: SearchItem, { instance }: Pick<InstanceCall, "instance">): object => ({
 	id: item.id,
 	key: item.key,
 	status: item.status,
 	next_action: item.status === "queued" ? "INDEX" : null,
 	...(item.error !== undefined && { error: item.error }),
 	checksum: item.checksum,
-	namespace,
+	namespace: instance.record.namespace,
 	chunks_count: item.chunks,
 	file_size: item.bytes,
 	source_id: item.source ?? "builtin",
@@ -144,15 +146,12 @@ export const jobLogJson = ({ createdAt, id, message, type }: JobLog): object => 
 	...{ id, message, message_type: type, created_at: createdAt },
 });
 
-/** The `result_info` of a page. */
-export const pageInfo = ({
-	page,
-	perPage,
-	shown,
-	total,
-}: {
-	page: number;
-	perPage: number;
-	shown: number;
-	total: number;
-}): object => ({ count: shown, page, per_page: perPage, total_count: total });
+/** The results of a page, and its `result_info`. */
+export const pageJson = <Value>(
+	{ total, values }: Page<Value>,
+	{ page, per_page }: { page: number; per_page: number },
+	json: (value: Value) => object,
+): { result: object[]; result_info: object } => ({
+	result: values.map(json),
+	result_info: { count: values.length, page, per_page, total_count: total },
+});

@@ -8,7 +8,7 @@ import { Identifier } from "../../retrieval/search/identifier.ts";
 import { SentNamespaceEndpoint } from "../../retrieval/search/public-endpoint.ts";
 import { answer } from "../answer.ts";
 import type { AppRouteDeclaration } from "../route.ts";
-import { bodyOf, PageQuery, pageEnvelope, queryOf } from "./call.ts";
+import { bodyOf, JSON_INPUT, PageQuery, pageEnvelope, queryOf } from "./call.ts";
 import { namespaceJson } from "./json.ts";
 import { notedEnvelope } from "./lexical-scores.ts";
 import { chatNamespace, searchNamespace } from "./search-operations.ts";
@@ -21,8 +21,6 @@ const NamespaceChanges = lazy(() =>
 );
 const NewNamespace = lazy(() => NamespaceChanges().extend({ name: Identifier() }));
 const ListQuery = lazy(() => PageQuery().extend({ search: z.string().default("") }));
-
-const JSON_INPUT = { type: "application/json" } as const;
 
 export const namespaceRoutes: readonly AppRouteDeclaration[] = [
 	{

@@ -1,25 +1,18 @@
 /** A namespace of AI Search over RPC: the methods of the product's `AiSearchNamespace` (workerd, `types/defines/ai-search.d.ts`). */
 import { RpcTarget } from "cloudflare:workers";
-import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { inOwnContext } from "../../http/own-context.ts";
 import { NewInstance } from "../../retrieval/search/read-config.ts";
 import type { BoundNamespace } from "./bound-instance.ts";
-import { createInstance } from "./instance-operations.ts";
+import { createInstance, instanceFilters, listInstances } from "./instance-operations.ts";
 import { answerOf, InstanceTarget, isStreamed } from "./instance-target.ts";
 import { PageListing } from "./item-lists.ts";
-import { instanceJson, pageInfo } from "./json.ts";
+import { instanceJson, pageJson } from "./json.ts";
 import { answering } from "./rpc-errors.ts";
 import { chatNamespace, type NamespaceCall, searchNamespace } from "./search-operations.ts";
 
-const Listing = lazy(() =>
-	PageListing().extend({
-		search: z.string().optional(),
-		order_by: z.enum(["created_at"]).optional(),
-		order_by_direction: z.enum(["asc", "desc"]).default("desc"),
-	}),
-);
+const Listing = lazy(() => PageListing().extend(instanceFilters()));
 
 export class NamespaceTarget extends RpcTarget {
 	readonly #bound: BoundNamespace;
@@ -37,19 +30,9 @@ export class NamespaceTarget extends RpcTarget {
 	}
 
 	list(params: unknown = {}): Promise<object> {
-		const { caller, namespace, services } = this.#call;
 		return this.#answering(async () => {
 			const query = parseFields(Listing(), params ?? {}, "query");
-			const { page, per_page: perPage } = query;
-			await services.searchInstances.namespace(caller.account, namespace);
-			const { total, values } = await services.searchInstances.list(caller.account, {
-				...{ namespace, page, perPage, search: query.search },
-				isDescending: query.order_by_direction === "desc",
-			});
-			return {
-				result: values.map(instanceJson),
-				result_info: pageInfo({ page, perPage, total, shown: values.length }),
-			};
+			return pageJson(await listInstances(query, this.#call), query, instanceJson);
 		});
 	}
 

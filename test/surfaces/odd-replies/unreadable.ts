@@ -1,6 +1,6 @@
 /** A gateway in front of one engine whose replies cannot be read, and the log of it. */
 import { createApp } from "../../../src/app.ts";
-import { observersOf } from "../../../src/telemetry/exchange-observer.ts";
+import { ledgerObserver, logObserver } from "../../../src/telemetry/exchange-observer.ts";
 import { BASE, OPEN_ACCESS, testServices } from "../../gateway.ts";
 
 export const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -59,7 +59,7 @@ export async function answerTo(
 	const lines: string[] = [];
 	const log = (entry: unknown) => void lines.push(JSON.stringify(entry));
 	const app = createApp(
-		{ ...services, observers: observersOf({ ledgers: services.ledgers, log }) },
+		{ ...services, observers: [ledgerObserver(services.ledgers), logObserver(log)] },
 		OPEN_ACCESS,
 	);
 	const response = await app.request(`${BASE}${path}`, {
