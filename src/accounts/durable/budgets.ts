@@ -21,8 +21,14 @@ type Grant =
 	/** `cost`: the least that the request may cost. `held`: reserved for open requests, which may free a part of it. */
 	| { kind: "refused"; budget: Budget; remaining: number; held: number; cost: number };
 
+/** `token`: empty for the operator. */
+interface BookedRequest {
+	model: string;
+	token: string;
+}
+
 /** The budgets in which a request is booked. */
-export function budgetKeys(model: string, token: string): string[] {
+function budgetKeys({ model, token }: BookedRequest): string[] {
 	const keys = ["account", `model:${model}`];
 	if (token) keys.push(`token:${token}`);
 	return keys;
@@ -70,7 +76,8 @@ export class Budgets {
 	}
 
 	/** Adds to both amounts. An amount of an earlier day changes only its month, one of an earlier month changes nothing. */
-	book(day: string, keys: readonly string[], amounts: Balance): void {
+	book(day: string, request: BookedRequest, amounts: Balance): void {
+		const keys = budgetKeys(request);
 		if (day === this.day) add(this.#balances.day, keys, amounts);
 		if (monthOf(day) === monthOf(this.day)) add(this.#balances.month, keys, amounts);
 	}

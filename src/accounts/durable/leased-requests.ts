@@ -3,7 +3,7 @@ import type { JournalBatch, LeasedRequest, Renewal, Settlement } from "../admiss
 import { nextMidnight, utcDay } from "../clock.ts";
 import { LEASE_MS, type Lease, MAX_LEASE_MS } from "../lease.ts";
 import { hasBudget } from "../token-command.ts";
-import { type Balance, type Budgets, budgetKeys, maxCost } from "./budgets.ts";
+import { type Budgets, maxCost } from "./budgets.ts";
 import { keysOf, remainingInRates, type VerifiedToken, withTokenLimits } from "./decision.ts";
 import { grantedLease, type HeldLease, Leases } from "./leases.ts";
 import {
@@ -165,7 +165,7 @@ export class LeasedRequests extends Leases {
 			const charge = [request, expiredSettlement(request)] as const;
 			lease.chargeId = this.#books.requests.charge(now, charge);
 			this.#books.usage.addSettled([charge]);
-			this.#bookAmount(lease, { spent: microNeurons, reserved: 0 });
+			this.#books.budgets.book(utcDay(admittedAt), lease, { spent: microNeurons, reserved: 0 });
 			this.write(lease);
 		}
 	}
@@ -177,7 +177,7 @@ export class LeasedRequests extends Leases {
 		if (row && row.forgivenAt === undefined) {
 			const { microNeurons = 0 } = row;
 			usage.reduce(row, microNeurons);
-			this.#bookAmount({ ...row, grantedAt: row.admittedAt }, { spent: -microNeurons, reserved: 0 });
+			this.#books.budgets.book(utcDay(row.admittedAt), row, { spent: -microNeurons, reserved: 0 });
 			requests.forgive(row, now);
 			// A later report does not reduce the charge again.
 			const lease = this.get(id);
@@ -217,24 +217,17 @@ export class LeasedRequests extends Leases {
 	}
 
 	#reduceCharge({ chargeId = 0, ...lease }: HeldLease, microNeurons: number): void {
-		const { requests, usage } = this.#books;
+		const { budgets, requests, usage } = this.#books;
 		requests.reduceCharge(chargeId, microNeurons);
 		const { grantedAt, model, task, token } = lease;
 		usage.reduce({ admittedAt: grantedAt, model, task, token }, microNeurons);
-		this.#bookAmount(lease, { spent: -microNeurons, reserved: 0 });
+		budgets.book(utcDay(grantedAt), lease, { spent: -microNeurons, reserved: 0 });
 	}
 
 	/** A negative part is released. */
 	#hold(lease: HeldLease, requests: number, microNeurons: number): void {
 		this.#books.windows.hold(lease.rateKeys, requests);
-		this.#bookAmount(lease, { spent: 0, reserved: microNeurons });
-	}
-
-	#bookAmount(
-		{ grantedAt, model, token }: Pick<HeldLease, "grantedAt" | "model" | "token">,
-		amount: Balance,
-	): void {
-		this.#books.budgets.book(utcDay(grantedAt), budgetKeys(model, token), amount);
+		this.#books.budgets.book(utcDay(lease.grantedAt), lease, { spent: 0, reserved: microNeurons });
 	}
 }
 

@@ -8,7 +8,7 @@
 import type { Admission, Admitted, CountedRequest, JournalBatch, Renewal, Settlement } from "../admission.ts";
 import { ForwardClock, type Instant, logCorrection, monthOf, utcDay } from "../clock.ts";
 import type { Lease } from "../lease.ts";
-import { Budgets, budgetKeys } from "./budgets.ts";
+import { Budgets } from "./budgets.ts";
 import { type Counted, CountedRequests } from "./counted-requests.ts";
 import {
 	budgetsOfToken,
@@ -79,8 +79,8 @@ export class Ledger {
 			this.#windows.count(rateKeys, admittedAt);
 		this.#counted.restore(now);
 		this.#books.budgets = new Budgets(utcDay(now));
-		for (const { day, model, token, microNeurons } of this.#usage.spent(monthOf(this.#books.budgets.day)))
-			this.#books.budgets.book(day, budgetKeys(model, token), { spent: microNeurons, reserved: 0 });
+		for (const row of this.#usage.spent(monthOf(this.#books.budgets.day)))
+			this.#books.budgets.book(row.day, row, { spent: row.microNeurons, reserved: 0 });
 		this.#open.clear();
 		for (const request of this.#requests.openRequests()) this.#reserve(request, now);
 		this.#leased.restore(now);
@@ -158,7 +158,10 @@ export class Ledger {
 		this.#usage.addSettled(settled);
 		for (const [request, { microNeurons }] of settled) {
 			this.#open.delete(request.ticket);
-			this.#book(request, { spent: microNeurons, reserved: -request.reserved });
+			this.#books.budgets.book(utcDay(request.admittedAt), request, {
+				spent: microNeurons,
+				reserved: -request.reserved,
+			});
 		}
 	}
 
@@ -279,10 +282,6 @@ export class Ledger {
 		const { admittedAt, expiresAt } = request;
 		const held = admittedAt > now ? { ...request, expiresAt: now + (expiresAt - admittedAt) } : request;
 		this.#open.set(request.ticket, held);
-		this.#book(request, { spent: 0, reserved: request.reserved });
-	}
-
-	#book({ admittedAt, model, token }: OpenRequest, amount: { spent: number; reserved: number }): void {
-		this.#books.budgets.book(utcDay(admittedAt), budgetKeys(model, token), amount);
+		this.#books.budgets.book(utcDay(admittedAt), request, { spent: 0, reserved: request.reserved });
 	}
 }

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CostEstimate } from "../../../src/accounts/admission.ts";
-import { Budgets, budgetKeys, describeRefusal } from "../../../src/accounts/durable/budgets.ts";
+import { Budgets, describeRefusal } from "../../../src/accounts/durable/budgets.ts";
 
 const DAY = "2026-11-21";
+const OPERATOR = { model: "m", token: "" };
 const account = (microNeurons: number) =>
 	({ key: "account", microNeurons, failure: "accountLimited" }) as const;
 
@@ -64,7 +65,7 @@ describe("grant", () => {
 
 	it("uses the budget with the least remaining", () => {
 		const budgets = new Budgets(DAY);
-		budgets.book(DAY, budgetKeys("m", "t"), { spent: 50, reserved: 40 });
+		budgets.book(DAY, { model: "m", token: "t" }, { spent: 50, reserved: 40 });
 		const model = { key: "model:m", microNeurons: 200, failure: "budgetExceeded" } as const;
 		const grant = budgets.grant(chat(), [account(5_000), model, { ...model, key: "token:other" }]);
 		expect(grant).toMatchObject({ kind: "granted", outputTokens: 1 });
@@ -75,7 +76,7 @@ describe("grant", () => {
 
 	it("admits a request that costs nothing if a budget is used up or exceeded", () => {
 		const budgets = new Budgets(DAY);
-		budgets.book(DAY, ["account"], { spent: 300, reserved: 0 });
+		budgets.book(DAY, OPERATOR, { spent: 300, reserved: 0 });
 		const free = chat({ fixedMicroNeurons: 0, microNeuronsPerOutputToken: 0 });
 		expect(budgets.grant(free, [account(200)])).toEqual({ kind: "granted", microNeurons: 0 });
 	});
@@ -108,22 +109,22 @@ describe("grant", () => {
 describe("Budgets", () => {
 	it("ignores an amount of an earlier day", () => {
 		const budgets = new Budgets("2026-11-22");
-		budgets.book(DAY, ["account"], { spent: 6, reserved: -7 });
+		budgets.book(DAY, OPERATOR, { spent: 6, reserved: -7 });
 		expect(budgets.balance({ key: "account" })).toEqual({ spent: 0, reserved: 0 });
 	});
 
 	it("counts an earlier day of the month for the month", () => {
 		const month = { key: "account", period: "month" } as const;
 		const budgets = new Budgets("2026-11-30");
-		budgets.book("2026-11-29", ["account"], { spent: 5, reserved: 7 });
+		budgets.book("2026-11-29", OPERATOR, { spent: 5, reserved: 7 });
 		expect(budgets.balance(month)).toEqual({ spent: 5, reserved: 7 });
-		budgets.book("2026-11-30", ["account"], { spent: 6, reserved: -7 });
+		budgets.book("2026-11-30", OPERATOR, { spent: 6, reserved: -7 });
 		expect(budgets.balance(month)).toEqual({ spent: 11, reserved: 0 });
 	});
 
 	it("ignores an amount of an earlier month", () => {
 		const budgets = new Budgets("2026-12-01");
-		budgets.book("2026-11-30", ["account"], { spent: 3, reserved: 0 });
+		budgets.book("2026-11-30", OPERATOR, { spent: 3, reserved: 0 });
 		expect(budgets.balance({ key: "account", period: "month" })).toEqual({ spent: 0, reserved: 0 });
 	});
 });
