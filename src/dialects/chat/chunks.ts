@@ -6,7 +6,7 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { isAbsent, isRecord, isTextOrAbsent, parseJson, parseRecord } from "../../core/json.ts";
 import { repairedObject } from "../../core/json-repair.ts";
-import { SentUsage } from "../../core/usage.ts";
+import { SentUsage, usageOf } from "../../core/usage.ts";
 import { DONE, frame, isDone } from "../../streams/sse.ts";
 import type {
 	ChatChunk,
@@ -75,15 +75,15 @@ export function parseChunk(data: string, value?: unknown): ChatChunk | "done" {
 
 /** As {@link parseChunk}, for parsed data. */
 export function readChunk(sent: unknown): ChatChunk {
-	if (isPlainChunk(sent)) return sent;
+	if (isPlainChunk(sent)) return isAbsent(sent.usage) ? sent : withReadUsage(sent);
 	const { data, error } = WireChunk.safeParse(sent);
 	if (data) return data;
 	throw new AiError("executionFailed", "The engine sent a malformed chunk", { cause: error });
 }
 
 /**
- * Whether the chunk already has the form that the schema produces. Most chunks do, and this check takes a tenth of the
- * schema's time.
+ * Whether the chunk already has the form that the schema produces, except for the counts of its usage. Most chunks have it, and this check
+ * takes a tenth of the schema's time. The schema puts its own fields first, so of the chunks with usage only those without choices count.
  */
 function isPlainChunk(sent: unknown): sent is ChatChunk {
 	if (!isRecord(sent) || !Array.isArray(sent.choices)) return false;
@@ -93,9 +93,13 @@ function isPlainChunk(sent: unknown): sent is ChatChunk {
 		object === "chat.completion.chunk" &&
 		typeof created === "number" &&
 		typeof model === "string" &&
-		isAbsent(usage) &&
+		(isAbsent(usage) || choices.length === 0) &&
 		choices.every(isPlainChoice)
 	);
+}
+
+function withReadUsage({ id, object, created, model, choices, usage, ...fields }: ChatChunk): ChatChunk {
+	return { id, object, created, model, choices, usage: usageOf(usage) ?? null, ...fields };
 }
 
 function isPlainChoice(choice: unknown): boolean {

@@ -56,6 +56,17 @@ describe("parseChunk", () => {
 		});
 	});
 
+	it("reads the usage of a chunk without choices, whatever the form of its counts", () => {
+		const chunk = {
+			...{ usage: { total_tokens: "9", prompt_tokens: 4 }, model: "m", timings: { a: 1 } },
+			...{ choices: [], created: 1, object: "chat.completion.chunk", id: "c" },
+		};
+		expect(JSON.stringify(parseChunk("", chunk))).toBe(
+			'{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"total_tokens":9,"prompt_tokens":4,"completion_tokens":5},"timings":{"a":1}}',
+		);
+		expect(parseChunk("", { ...chunk, usage: {} })).toMatchObject({ choices: [], usage: null });
+	});
+
 	it("accepts null for absent fields, and JSON values as arguments", () => {
 		const call = { index: null, id: null, function: { name: "f", arguments: { a: 1 } } };
 		const sent = {
