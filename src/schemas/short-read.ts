@@ -7,6 +7,7 @@
  * unusual. Fields of a kind that is not listed here are read by zod.
  */
 import type * as z from "zod";
+import { isRecord } from "../core/json.ts";
 
 type Schema = z.core.$ZodType;
 type Fields = Record<string, unknown>;
@@ -179,7 +180,7 @@ function unionReader(def: z.core.$ZodUnionDef): Reader | undefined {
 	if (def.inclusive === false)
 		return {
 			read(value) {
-				if (!isPlain(value)) return UNDECIDED;
+				if (!isRecord(value)) return UNDECIDED;
 				const possible = options.filter((option) => option?.required?.every((key) => key in value) ?? true);
 				return (possible.length === 1 && possible[0]?.read(value)) || UNDECIDED;
 			},
@@ -219,9 +220,6 @@ interface Field {
 /** `required`: those that are not optional. */
 type FieldTable = { byKey: ReadonlyMap<string, Field>; required: readonly Field[] };
 
-const isPlain = (value: unknown): value is Fields =>
-	typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** Plain and loose objects without refinements. */
 function objectReader(schema: z.ZodObject, isAbsent?: (name: string) => boolean): Reader | undefined {
 	const { checks = [], catchall } = schema._zod.def;
@@ -236,7 +234,7 @@ function objectReader(schema: z.ZodObject, isAbsent?: (name: string) => boolean)
 	return {
 		required,
 		read(value) {
-			if (!isPlain(value)) return UNDECIDED;
+			if (!isRecord(value)) return UNDECIDED;
 			fields ??= fieldTable(shape);
 			const output = readFields(fields, value, isAbsent);
 			if (output && isLoose) copyUnknown(value, shape, output);

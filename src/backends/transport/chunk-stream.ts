@@ -5,7 +5,7 @@
  * `[DONE]` is added. Any other end is an error, and so is a `[DONE]` before any choice. Comments are forwarded.
  */
 import type { AiError } from "../../core/errors.ts";
-import { parseJson, parseLooseJson } from "../../core/json.ts";
+import { isRecord, parseJson, parseLooseJson } from "../../core/json.ts";
 import { type Usage, usageOf } from "../../core/usage.ts";
 import { EventTemplate } from "../../streams/delta-event.ts";
 import type { EventFormat } from "../../streams/event-splitter.ts";
@@ -18,7 +18,6 @@ import type { ToolCallContext } from "../openai/reply/sent-calls.ts";
 import {
 	DATA,
 	dataOf,
-	isChunk,
 	isKeepAlive,
 	onlyContentOf,
 	parseTogether,
@@ -210,7 +209,7 @@ export class ChunkReader implements EventReader {
 			return this.#drop();
 		}
 		if (name === "error" || isErrorBody(chunk)) return failureOfBody(this.#call, chunk ?? data);
-		if (Array.isArray(chunk) && chunk.length > 0 && chunk.every(isChunk)) {
+		if (Array.isArray(chunk) && chunk.length > 0 && chunk.every(isRecord)) {
 			this.#changeForm();
 			for (const one of chunk) {
 				const failure = this.#readEvent(one, JSON.stringify(one));
@@ -218,7 +217,7 @@ export class ChunkReader implements EventReader {
 			}
 			return undefined;
 		}
-		if (!isChunk(chunk)) return this.#ifMalformed(this.#call, data);
+		if (!isRecord(chunk)) return this.#ifMalformed(this.#call, data);
 		if (strict === undefined) this.#changeForm();
 		return this.#readEvent(chunk, strict === undefined ? JSON.stringify(chunk) : data);
 	}

@@ -45,8 +45,6 @@ export interface SentChunk {
 	[field: string]: unknown;
 }
 
-export const isChunk = (sent: unknown): sent is SentChunk => isRecord(sent);
-
 const ALIVE = /^(?:null|""|"?(?:ping|heartbeat|keep-?alive)"?)$/i;
 
 /** Events that keep a connection open: without data, or by their name or text. */
@@ -65,7 +63,7 @@ export function parseTogether(text: string, count: number): SentChunk[] | undefi
 	if (list.includes("\n") || list.includes("\r")) return undefined;
 	try {
 		const chunks = JSON.parse(list) as unknown[];
-		return chunks.length === count && chunks.every(isChunk) ? chunks : undefined;
+		return chunks.length === count && chunks.every(isRecord) ? chunks : undefined;
 	} catch {
 		return undefined;
 	}
@@ -84,7 +82,7 @@ const CONTENT_FIELDS: readonly string[] = ["content", "role"];
 
 /** The content of a chunk that has nothing else to read. `undefined` for any other chunk. */
 export function onlyContentOf(chunk: unknown): unknown {
-	if (!isChunk(chunk) || !isAbsent(chunk.usage) || !isAbsent(chunk.timings) || isErrorBody(chunk))
+	if (!isRecord(chunk) || !isAbsent(chunk.usage) || !isAbsent(chunk.timings) || isErrorBody(chunk))
 		return undefined;
 	const [choice, ...others]: (SentChunkChoice | null)[] = Array.isArray(chunk.choices) ? chunk.choices : [];
 	const delta = choice?.delta;
