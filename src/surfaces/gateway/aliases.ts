@@ -14,7 +14,7 @@ import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
-import { found, GATEWAYS, managementFailure, pageFields, pageInfo } from "./management.ts";
+import { GATEWAYS, gatewayOf, managementFailure, pageFields, pageInfo } from "./management.ts";
 
 /** A client without pages receives all. */
 const ListQuery = lazy(() => z.object(pageFields(MAX_ALIASES, MAX_ALIASES)));
@@ -94,12 +94,6 @@ export const gatewayAliasRoutes: readonly AppRoute[] = defineRoutes(
 		},
 	],
 );
-
-async function gatewayOf(c: Context, { caller, services }: AppCall): Promise<string> {
-	const id = pathParameter(c, "gateway");
-	found(await services.gateways.find(caller.account, id));
-	return id;
-}
 
 /** With or without the prefix. */
 const aliasOf = (c: Context): string => pathParameter(c, "alias").replace(new RegExp(`^${ALIAS}`), "");

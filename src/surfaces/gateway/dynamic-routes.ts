@@ -20,7 +20,7 @@ import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
-import { GATEWAYS, managementFailure, pageFields } from "./management.ts";
+import { GATEWAYS, gatewayOf, managementFailure, pageFields } from "./management.ts";
 
 const MAX_PER_PAGE = 100;
 const DEFAULT_PER_PAGE = 20;
@@ -61,7 +61,7 @@ export const dynamicRouteRoutes: readonly AppRoute[] = defineRoutes(
 			query: Page,
 			permission: "read",
 			handler: async (c, call) => {
-				const gateway = await existingGateway(c, call);
+				const gateway = await gatewayOf(c, call);
 				const routes = (await routesOf(call).list(gateway)).map((route) => ({
 					...routeJson(route),
 					account_tag: call.caller.account,
@@ -79,7 +79,7 @@ export const dynamicRouteRoutes: readonly AppRoute[] = defineRoutes(
 			handler: async (c, call) => {
 				const stored = await read(Create(), c, call);
 				const { name, elements } = stored.fields;
-				const gateway = await existingGateway(c, call);
+				const gateway = await gatewayOf(c, call);
 				const created = await change(call, (routes) => routes.create(gateway, name, elements));
 				return withElements(stored, made(created));
 			},
@@ -198,14 +198,7 @@ export const dynamicRouteRoutes: readonly AppRoute[] = defineRoutes(
 	],
 );
 
-const gatewayOf = (c: Context): string => pathParameter(c, "gateway");
-const idsOf = (c: Context) => ({ gateway: gatewayOf(c), route: pathParameter(c, "route") });
-async function existingGateway(c: Context, { caller, services }: AppCall): Promise<string> {
-	const gateway = gatewayOf(c);
-	if (!(await services.gateways.find(caller.account, gateway)))
-		throw new AiError("notFound", "Gateway not found");
-	return gateway;
-}
+const idsOf = (c: Context) => ({ gateway: pathParameter(c, "gateway"), route: pathParameter(c, "route") });
 
 const routesOf = ({ caller, services }: AppCall) => services.deployedRoutes.of(caller.account);
 

@@ -26,7 +26,7 @@ import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 import { ADDRESSES, runUniversal } from "./addresses.ts";
 import { gatewayPlaneFailure } from "./gateway-failure.ts";
-import { changeLog, type LogName, readLog } from "./log-access.ts";
+import { changeLog, logName, readLog } from "./log-access.ts";
 import { LogPatchBody, logJson, patchOf } from "./log-json.ts";
 import { providerAddresses } from "./provider-addresses.ts";
 import { EVENTS, resumeStream } from "./resume.ts";
@@ -102,12 +102,6 @@ async function patchLog(c: Context, call: AppCall): Promise<Response> {
 	await changeLog(logName(c, call), patchOf(fields), call.services);
 	return success({}, notes({}));
 }
-
-const logName = (c: Context, { caller }: AppCall): LogName => ({
-	caller,
-	gateway: pathParameter(c, "gateway"),
-	log: pathParameter(c, "log"),
-});
 
 /** The product's answer has no `messages`. */
 const success = (result: object, messages: readonly FieldNote[] = []): Response =>

@@ -1,11 +1,14 @@
 /** Reads and changes one log. */
+import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
 import type { LogCalls } from "../../gateways/client/gateway-logs.ts";
 import type { LogPatch } from "../../gateways/durable/log-table.ts";
 import type { LogPayloads, LogRow, Payload, PayloadPart } from "../../gateways/logs/log-row.ts";
 import { requireGateway } from "../../gateways/run/bound-caller.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
+import { pathParameter } from "../../http/route.ts";
 import type { Caller } from "../../pipeline/request.ts";
+import type { AppCall } from "../route.ts";
 import type { AppServices } from "../services.ts";
 
 export interface LogName {
@@ -14,6 +17,13 @@ export interface LogName {
 	/** The id of the log. */
 	log: string;
 }
+
+/** The log in the path. */
+export const logName = (c: Context, { caller }: AppCall): LogName => ({
+	caller,
+	gateway: pathParameter(c, "gateway"),
+	log: pathParameter(c, "log"),
+});
 
 type LogServices = Pick<AppServices, "gateways" | "gatewayLogs" | "ledgers">;
 

@@ -13,11 +13,10 @@ import type { Payload } from "../../gateways/logs/log-row.ts";
 import { DELETE_ORDERS, LIST_ORDERS, LogFilters } from "../../gateways/logs/query.ts";
 import { parseFields, readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
-import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
-import { changeLog, type LogName, logsOf, readLog, readPayload } from "./log-access.ts";
+import { changeLog, logName, logsOf, readLog, readPayload } from "./log-access.ts";
 import { LogPatchBody, logJson, logListJson, patchOf } from "./log-json.ts";
 import { GATEWAYS, managementFailure, pageFields, pageInfo } from "./management.ts";
 
@@ -101,7 +100,7 @@ export const gatewayLogRoutes: readonly AppRoute[] = defineRoutes(
 			summary: "Shows a log",
 			output: answer("logAnswer"),
 			permission: "write",
-			handler: async (c, call) => envelope(logJson(await readLog(nameOf(c, call), call.services))),
+			handler: async (c, call) => envelope(logJson(await readLog(logName(c, call), call.services))),
 		},
 		{
 			method: "PATCH",
@@ -120,7 +119,7 @@ export const gatewayLogRoutes: readonly AppRoute[] = defineRoutes(
 			// As it was sent, without an envelope.
 			output: { type: "application/json" },
 			handler: async (c, call) =>
-				payloadResponse(await readPayload(nameOf(c, call), "request", call.services)),
+				payloadResponse(await readPayload(logName(c, call), "request", call.services)),
 		},
 		{
 			method: "GET",
@@ -130,7 +129,7 @@ export const gatewayLogRoutes: readonly AppRoute[] = defineRoutes(
 			// As it was sent, without an envelope.
 			output: { type: "application/json" },
 			handler: async (c, call) =>
-				payloadResponse(await readPayload(nameOf(c, call), "response", call.services)),
+				payloadResponse(await readPayload(logName(c, call), "response", call.services)),
 		},
 	],
 );
@@ -164,19 +163,13 @@ async function deleteLogs(c: Context, call: AppCall): Promise<Response> {
 
 async function patchLog(c: Context, call: AppCall): Promise<Response> {
 	const stored = await readStored(LogPatchBody(), c.req.raw, call.services.limits);
-	await changeLog(nameOf(c, call), patchOf(stored.fields), call.services);
+	await changeLog(logName(c, call), patchOf(stored.fields), call.services);
 	return stored.answer({});
 }
 
-const nameOf = (c: Context, { caller }: AppCall): LogName => ({
-	caller,
-	gateway: pathParameter(c, "gateway"),
-	log: pathParameter(c, "log"),
-});
-
 /** Throws 7002 for an unknown gateway. */
 async function existingLogs(c: Context, call: AppCall): Promise<Omit<LogCalls, "append">> {
-	const logs = await logsOf(nameOf(c, call), call.services);
+	const logs = await logsOf(logName(c, call), call.services);
 	if (!logs) throw new AiError("notFound", "Gateway not found");
 	return logs;
 }

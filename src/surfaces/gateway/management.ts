@@ -208,16 +208,22 @@ async function deleteGateway(c: Context, { caller, services }: AppCall): Promise
 	return showResult(result);
 }
 
-async function showUrl(c: Context, { caller, services }: AppCall): Promise<Response> {
-	const id = pathParameter(c, "gateway");
-	found(await services.gateways.find(caller.account, id));
-	return envelope(gatewayUrl(new URL(c.req.url).origin, caller, id, pathParameter(c, "provider")));
+async function showUrl(c: Context, call: AppCall): Promise<Response> {
+	const id = await gatewayOf(c, call);
+	return envelope(gatewayUrl(new URL(c.req.url).origin, call.caller, id, pathParameter(c, "provider")));
 }
 
 /** Throws 7002 for an unknown gateway. */
 export function found(settings: GatewaySettings | undefined): GatewaySettings {
 	if (!settings) throw new AiError("notFound", "Gateway not found");
 	return settings;
+}
+
+/** The id of the gateway in the path. Throws 7002 for an unknown one. */
+export async function gatewayOf(c: Context, { caller, services }: AppCall): Promise<string> {
+	const id = pathParameter(c, "gateway");
+	found(await services.gateways.find(caller.account, id));
+	return id;
 }
 
 const FAILURES: Readonly<Record<RegistryFailure, () => AiError>> = {

@@ -21,7 +21,7 @@ import { SEARCH_PROVIDERS } from "../../websearch/providers/index.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
-import { found, GATEWAYS, managementFailure, pageFields, pageInfo } from "./management.ts";
+import { GATEWAYS, gatewayOf, managementFailure, pageFields, pageInfo } from "./management.ts";
 
 /** A client without pages receives all. */
 const ListQuery = lazy(() => z.object(pageFields(MAX_KEYS, MAX_KEYS)));
@@ -66,12 +66,6 @@ export const providerConfigRoutes: readonly AppRoute[] = defineRoutes(
 		},
 	],
 );
-
-async function gatewayOf(c: Context, { caller, services }: AppCall): Promise<string> {
-	const id = pathParameter(c, "gateway");
-	found(await services.gateways.find(caller.account, id));
-	return id;
-}
 
 async function list(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
