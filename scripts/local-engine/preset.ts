@@ -6,6 +6,11 @@
 import type { PresentWeights } from "./store.ts";
 import { isOnnx, type Weights } from "./table.ts";
 
+/** Texts of an encoder that are calculated together. llama-server's default is 4. */
+const SLOTS = 16;
+/** Tokens. In a longer context each text would be compared with the tokens of more others. */
+const SHORT_CONTEXT = 512;
+
 /** The sections of weights. The first one is the default. */
 export const sectionsOf = ({ name, pooling: [, ...others] = [] }: Weights): string[] => [
 	name,
@@ -33,7 +38,11 @@ function optionsOf({ weights, path }: PresentWeights, index: number): string[] {
 	const model = files.find(({ part }) => part === undefined);
 	const projector = files.find(({ part }) => part === "projector");
 	// An encoder reads a whole text at once.
-	const encoder = [`batch-size = ${context}`, `ubatch-size = ${context}`];
+	const encoder = [
+		...[`batch-size = ${context}`, `ubatch-size = ${context}`],
+		// Each text may have the whole context.
+		...(context <= SHORT_CONTEXT ? [`parallel = ${SLOTS}`, "kv-unified = true"] : []),
+	];
 	return [
 		`model = ${path(model?.name ?? "")}`,
 		...(projector ? [`mmproj = ${path(projector.name)}`] : []),

@@ -14,6 +14,12 @@ const DIGITS = 5;
 const MESSAGE = "Which day is it?";
 const LIKELIEST = 20;
 const ANSWER_TOKENS = 6;
+const AT_ONCE = 40;
+/** Words. More tokens than a slot's part of the context. */
+const LONGER = 60;
+/** Tokens of bge-small, and those around a text. */
+const CONTEXT = 512;
+const MARKS = 2;
 
 const chat = tinyChatModel();
 const encoder = tinyEncoder();
@@ -66,6 +72,21 @@ describe.skipIf(!real)("a real llama-server calculates", () => {
 		expect([status, json]).toEqual([200, expect.anything()]);
 		const { result } = json as { result: { data: number[][] } };
 		expect(result.data).toEqual(text.map((one) => close(embeddingOf(encoder, textTokens(one), pooling))));
+	});
+
+	it("vectors of requests at once, and of a text that fills the context", async () => {
+		const words = ["good", "bad", "cat", "dog", "sun", "moon"];
+		const textOf = (length: number): string =>
+			Array.from({ length }, (_, at) => words[(at * at + length) % words.length]).join(" ");
+		const texts = [...Array.from({ length: AT_ONCE }, (_, at) => textOf((at % 8) + 1)), textOf(LONGER)];
+		const answers = await Promise.all(texts.map((text) => gateway.answerTo(`run/${BGE}`, { text: [text] })));
+		for (const [at, { status, json }] of answers.entries()) {
+			expect([status, json]).toEqual([200, expect.anything()]);
+			const { result } = json as { result: { data: number[][] } };
+			expect(result.data).toEqual([close(embeddingOf(encoder, textTokens(texts[at] ?? ""), "mean"))]);
+		}
+		const full = await gateway.answerTo(`run/${BGE}`, { text: [textOf(CONTEXT - MARKS)] });
+		expect([full.status, full.json]).toEqual([200, expect.anything()]);
 	});
 
 	it("scores of a ranking", async () => {

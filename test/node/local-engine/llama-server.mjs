@@ -22,7 +22,7 @@ const OPTIONS = [
 ];
 const KEYS = [
 	...["model", "mmproj", "ctx-size", "batch-size", "ubatch-size"],
-	...["embeddings", "pooling", "reranking", "jinja"],
+	...["embeddings", "pooling", "reranking", "jinja", "parallel", "kv-unified"],
 ];
 const CONTEXT = 8;
 
