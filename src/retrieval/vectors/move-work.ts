@@ -117,16 +117,16 @@ class MoveRun {
 	/** Metadata indexes before vectors, because they have only later ones. */
 	async #copyProperties(): Promise<void> {
 		const { source, target } = this.#services;
-		const wanted = await source.metadataIndexes();
+		const indexes = await source.metadataIndexes();
 		const present = await target.metadataIndexes();
 		const key = (index: object): string => JSON.stringify(Object.entries(index).sort());
-		const difference = (all: typeof wanted, others: typeof wanted): typeof wanted => {
+		const difference = (all: typeof indexes, others: typeof indexes): typeof indexes => {
 			const keys = new Set(others.map(key));
 			return all.filter((index) => !keys.has(key(index)));
 		};
-		for (const index of difference(present, wanted))
+		for (const index of difference(present, indexes))
 			await target.write({ id: crypto.randomUUID(), operation: "delete-metadata-index", index });
-		for (const index of difference(wanted, await target.metadataIndexes()))
+		for (const index of difference(indexes, await target.metadataIndexes()))
 			await target.write({ id: crypto.randomUUID(), operation: "create-metadata-index", index });
 	}
 

@@ -18,8 +18,8 @@ export function chosenStore(
 	placement: StorePlacement,
 ): string {
 	const { defaultStore, patterns } = placement;
-	const wanted = store ?? patterns.find(([pattern]) => matches(pattern, name))?.[1] ?? defaultStore;
-	const chosen = namedStore(account, name, wanted, placement);
+	const requested = store ?? patterns.find(([pattern]) => matches(pattern, name))?.[1] ?? defaultStore;
+	const chosen = namedStore(account, name, requested, placement);
 	if (chosen !== BUILTIN && delayMs > 0)
 		throw new AiError("invalidRequest", `delay_ms: expected 0, because the store "${chosen}" has no delay`);
 	return chosen;

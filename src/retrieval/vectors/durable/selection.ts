@@ -34,8 +34,8 @@ export class Selection {
 		}
 		const matching = new Uint8Array(this.slots.length);
 		for (const value of values) this.#mark(matching, value, numbers);
-		const wanted = operator === "$eq" || operator === "$in" ? 1 : 0;
-		for (let slot = 0; slot < matching.length; slot++) if (matching[slot] !== wanted) this.slots[slot] = 0;
+		const kept = operator === "$eq" || operator === "$in" ? 1 : 0;
+		for (let slot = 0; slot < matching.length; slot++) if (matching[slot] !== kept) this.slots[slot] = 0;
 	}
 
 	#mark(matching: Uint8Array, value: FilterValue, numbers: SelectedCondition["numbers"]): void {
