@@ -24,40 +24,58 @@ const MATCHED_BY_PARTS = new RegExp(String.raw`^[${UNSPACED}\p{scx=Hang}]`, "u")
 
 /** No words: the text has none that can be found. */
 export function keywordWords(text: string, tokenizer: Tokenizer): KeywordWord[] {
-	const words = text.toWellFormed().match(/[\p{L}\p{N}\p{M}\p{Co}_]+/gu) ?? [];
-	const parts = tokenizer === "porter" ? words : words.flatMap((word) => word.match(PARTS) ?? []);
-	const distinct = new Set(parts.map((part) => part.slice(0, MAX_WORD_CHARACTERS).toWellFormed()));
-	let [phrases, beginnings] = [MAX_PHRASES, MAX_BEGINNINGS];
-	return [...distinct]
-		.map((part): KeywordWord => {
-			if (tokenizer === "porter") return { phrases: [part], beginnings: [] };
-			if (!MATCHED_BY_PARTS.test(part))
-				return { phrases: [...part].length < TRIGRAM_CHARACTERS ? [] : [part], beginnings: [] };
-			const word = unspacedWord(part, { phrases, beginnings });
-			phrases -= word.phrases.length;
-			beginnings -= word.beginnings.length;
-			return word;
-		})
-		.filter((word) => word.phrases.length > 0 || word.beginnings.length > 0)
-		.slice(0, MAX_WORDS);
+	if (tokenizer === "porter") return wordsOf(text).map(spacedWord).slice(0, MAX_WORDS);
+	const limits = { phrases: MAX_PHRASES, beginnings: MAX_BEGINNINGS };
+	const passages = [...new Set(text.split(/\s+/u))];
+	return passages.flatMap((passage) => trigramWords(passage, limits)).slice(0, MAX_WORDS);
 }
+
+/** Each once. */
+const wordsOf = (text: string): string[] => [
+	...new Set(
+		(text.toWellFormed().match(/[\p{L}\p{N}\p{M}\p{Co}_]+/gu) ?? []).map((word) =>
+			word.slice(0, MAX_WORD_CHARACTERS).toWellFormed(),
+		),
+	),
+];
+
+const spacedWord = (word: string): KeywordWord => ({ phrases: [word], beginnings: [] });
+
+interface Limits {
+	phrases: number;
+	beginnings: number;
+}
+
+/** Of a text between spaces. Its sentences in scripts without spaces are one word, because no text has all parts of a question. */
+function trigramWords(passage: string, limits: Limits): KeywordWord[] {
+	const parts = wordsOf(passage).flatMap((word) => word.match(PARTS) ?? []);
+	const spaced = parts
+		.filter((part) => !MATCHED_BY_PARTS.test(part) && [...part].length >= TRIGRAM_CHARACTERS)
+		.map(spacedWord);
+	const unspaced = parts.filter((part) => MATCHED_BY_PARTS.test(part)).map(unspacedWord);
+	const phrases = distinct(unspaced, "phrases").slice(0, limits.phrases);
+	const beginnings = distinct(unspaced, "beginnings").slice(0, limits.beginnings);
+	limits.phrases -= phrases.length;
+	limits.beginnings -= beginnings.length;
+	return phrases.length + beginnings.length > 0 ? [...spaced, { phrases, beginnings }] : spaced;
+}
+
+const distinct = (words: readonly KeywordWord[], field: keyof KeywordWord): string[] => [
+	...new Set(words.flatMap((word) => word[field])),
+];
 
 /** Whether the tokenizer `porter` has this text as one long word. */
 export const needsTrigram = (text: string): boolean => UNSPACED_CHARACTER.test(text);
 
 const SEGMENTER = new Intl.Segmenter(undefined, { granularity: "word" });
 
-function unspacedWord(text: string, limits: { phrases: number; beginnings: number }): KeywordWord {
+function unspacedWord(text: string): KeywordWord {
 	const characters = [...text];
 	const phrases = characters
 		.slice(TRIGRAM_CHARACTERS - 1)
 		.map((_, at) => characters.slice(at, at + TRIGRAM_CHARACTERS).join(""));
-	const beginnings = [...SEGMENTER.segment(text)]
-		.map(({ segment }) => segment)
-		.filter((segment) => [...segment].length === 2);
-	return {
-		phrases: [...new Set(phrases)].slice(0, limits.phrases),
-		// A text that is shorter than a term has nothing else.
-		beginnings: (phrases.length === 0 ? [text] : [...new Set(beginnings)]).slice(0, limits.beginnings),
-	};
+	const segments = [...SEGMENTER.segment(text)].map(({ segment }) => segment);
+	// A text that is shorter than a term has nothing else.
+	const beginnings = phrases.length === 0 ? [text] : segments.filter((segment) => [...segment].length === 2);
+	return { phrases, beginnings };
 }

@@ -34,6 +34,7 @@ describe("keywords in scripts without spaces", () => {
 		const api = await indexed("trigram");
 		expect((await api.keys("密码")).sort()).toEqual(["zh-short.md", "zh.md"]);
 		expect(await api.keys("密码怎么重置？")).toEqual(["zh.md", "zh-short.md"]);
+		expect((await api.keys("请问，密码怎么重置？在哪里？"))[0]).toBe("zh.md");
 		expect(await api.keys("发票 邮件")).toEqual(["zh-invoice.md"]);
 		expect(await api.keys("发票 密码")).toEqual([]);
 		expect((await api.keys("发票 密码", { keyword_match_mode: "or" })).sort()).toEqual([
