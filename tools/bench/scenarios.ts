@@ -4,6 +4,7 @@ import { attack } from "./attack.ts";
 import { batchUploads } from "./batch-uploads.ts";
 import { batches, liveBesideBatch } from "./batches.ts";
 import { streamsBesideQueries } from "./beside-queries.ts";
+import { accountsBesideWrites } from "./beside-writes.ts";
 import { bundleSize } from "./bundle.ts";
 import { commandMemory } from "./command-memory.ts";
 import { COALESCE_MS, type Contender, type ContenderName, type How, type Mode } from "./contenders.ts";
@@ -146,6 +147,7 @@ export const SCENARIOS = {
 	"workers-cpu": workersCpu,
 	"command-memory": commandMemory,
 	"idle-account": idleAccount,
+	"beside-writes": accountsBesideWrites,
 	bundle: async () => bundleSize(),
 } satisfies Record<string, Scenario>;
 export type ScenarioName = keyof typeof SCENARIOS;
