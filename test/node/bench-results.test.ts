@@ -65,7 +65,10 @@ describe("the results", () => {
 			(some) => cellsOf(document(some, SCENARIOS))[0]?.[7],
 		);
 		expect(verdicts).toEqual(["**missed**", "met", "stretch"]);
-		expect(cellsOf(document(runs, SCENARIOS))[0]?.slice(1, 3)).toEqual(["900.000", "499.000"]);
+		expect(cellsOf(document(runs, SCENARIOS))[0]?.slice(1, 7)).toEqual([
+			...["900.000", "499.000", "3", ""],
+			...["at least 500", "at least 2000"],
+		]);
 	});
 
 	it("have the order of the scenarios, whichever ran first", () => {

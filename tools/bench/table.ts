@@ -56,8 +56,8 @@ function verdict({ bar, stretch, isMoreBetter = false }: Row, value: number): st
 	return meets(bar) ? "met" : "**missed**";
 }
 
-const limit = (value: number | undefined, unit: Row["unit"]): string =>
-	value === undefined ? "" : `${value} ${unit}`;
+const limit = (value: number | undefined, { unit, isMoreBetter }: Row): string =>
+	value === undefined ? "" : `${isMoreBetter ? "at least " : ""}${value} ${unit}`;
 
 export const rowLine = (row: Row): string =>
 	`${row.label}: ${shown(row.measured, row.unit)} ${row.unit} ${verdict(row, row.measured.median)}${row.note ? ` (${row.note})` : ""}`;
@@ -94,8 +94,8 @@ function line(rows: readonly MeasuredRow[]): string {
 		rows.length > 1 ? `${digits(worst, unit)} ${unit}` : "",
 		String(rows.length),
 		error ? shown(error, unit) : "",
-		limit(bar, unit),
-		limit(stretch, unit),
+		limit(bar, last),
+		limit(stretch, last),
 		verdict(last, worst),
 		note,
 	];
