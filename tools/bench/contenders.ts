@@ -101,6 +101,11 @@ export interface GanglionOptions {
 	wrapper?: readonly string[];
 	/** More exact routes than those of the bench. */
 	extraRoutes?: number;
+	/** More backends and routes than those of the bench. */
+	backends?: object;
+	routes?: object;
+	/** Variables that backends name. */
+	secrets?: Record<string, string>;
 	/** `JOBS`. */
 	jobs?: object;
 	/** Each engine is a pool of so many addresses, which all are the bench's engine. Absent: it has one address. */
@@ -185,6 +190,9 @@ async function ganglion(
 		extraRoutes = 0,
 		jobs,
 		replicas,
+		backends: ownBackends = {},
+		routes = {},
+		secrets = {},
 	}: GanglionOptions = {},
 ): Promise<Contender> {
 	const addressesOf = (mode: Mode) =>
@@ -206,7 +214,7 @@ async function ganglion(
 		name,
 		modules: modulesIn(built),
 		vars: {
-			BACKENDS: Object.fromEntries(backends),
+			BACKENDS: { ...Object.fromEntries(backends), ...ownBackends },
 			ROUTES: {
 				...Object.fromEntries(
 					Array.from({ length: extraRoutes }, (_, i) => [`extra/model-${i}`, [{ backend: "json" }]]),
@@ -223,6 +231,7 @@ async function ganglion(
 						];
 					}),
 				),
+				...routes,
 				...Object.fromEntries(
 					Object.entries(NATIVE_MODELS).map(([mode, model]) => [model, [{ backend: mode, model: "bench" }]]),
 				),
@@ -245,6 +254,7 @@ async function ganglion(
 			...(ledger && { LEDGER: ledger }),
 			...(jobs && { JOBS: jobs }),
 			ADMIN_TOKEN,
+			...secrets,
 		},
 		...runtimeSettings(),
 		v8Flags: V8_FLAGS,

@@ -23,6 +23,7 @@ import { against, type Comparison, cpuRatios, noteOf, withBoth } from "./ratios.
 import { spread } from "./statistics.ts";
 import { durableStores } from "./storage.ts";
 import type { Row } from "./table.ts";
+import { usageShapes } from "./usage-shapes.ts";
 import { vectorIndexes } from "./vectors.ts";
 import { severalWorkers } from "./workers.ts";
 import { workersCpu } from "./workers-cpu.ts";
@@ -145,6 +146,7 @@ export const SCENARIOS = {
 	logs: logPages,
 	workers: severalWorkers,
 	"workers-cpu": workersCpu,
+	"usage-shapes": usageShapes,
 	"command-memory": commandMemory,
 	"idle-account": idleAccount,
 	"beside-writes": accountsBesideWrites,

@@ -1,65 +1,33 @@
 /**
  * An engine with very low cost: every answer is built in advance. The first part of the path selects it:
  * `json`, `late` (the same after 20 ms), `bulk` (200 events at once), `stepped` (an event a millisecond), `steady` (an event every 10 ms), `detailed` (the same with details of the usage), `paced` (every 20 ms),
- * `slow` (one a second), `embeddings`, and `responses` and `responses-bulk` (`json` and `bulk` in OpenAI's Responses API). The name of the model of a stream is `bench/` and the first part of the path.
+ * `slow` (one a second), `usage` (`steady`, with the form of usage of the path), `embeddings`, and `responses` and `responses-bulk` (`json` and `bulk` in OpenAI's Responses API). The name of the model of a stream is `bench/` and the first part of the path.
  * Started with `node tools/bench/upstream.ts PORT`.
  */
 import { createServer, type ServerResponse } from "node:http";
+import { Chunks, EVENTS, usageChunks, WORDS } from "./chunks.ts";
 import { COMPLETION } from "./completion.ts";
 import { RESPONSE, responseEvents } from "./responses-engine.ts";
 
-const EVENTS = 200;
 const LATE_MS = 20;
 const STEP_MS = 1;
 const STEADY_MS = 10;
 const PACE_MS = 20;
 const SLOW_MS = 1000;
-const WORDS = Array.from({ length: EVENTS }, (_, i) => ` word${i}`);
 const DIMENSIONS = 384;
 const TEXTS = 100;
-
-const usage = { prompt_tokens: 20, completion_tokens: EVENTS, total_tokens: 20 + EVENTS };
-/** As engines with a cache of prompts and with reasoning send it. */
-const detailedUsage = {
-	...usage,
-	prompt_tokens_details: { cached_tokens: 16, audio_tokens: 0 },
-	completion_tokens_details: { reasoning_tokens: 0 },
-};
-/** The chunks of one model. */
-class Chunks {
-	readonly #model: string;
-	readonly all: readonly Buffer[];
-
-	constructor(model: string, sentUsage: object) {
-		this.#model = model;
-		this.all = [
-			this.#chunk([{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }]),
-			...WORDS.map((word) => this.delta(word)),
-			this.#chunk([{ index: 0, delta: {}, finish_reason: "stop" }]),
-			this.#chunk([], { usage: sentUsage }),
-			"data: [DONE]\n\n",
-		].map((text) => Buffer.from(text));
-	}
-
-	delta(content: string): string {
-		return this.#chunk([{ index: 0, delta: { content }, finish_reason: null }]);
-	}
-
-	#chunk(choices: unknown[], others: object = {}): string {
-		return `data: ${JSON.stringify({ id: "chatcmpl-bench", object: "chat.completion.chunk", created: 1, model: this.#model, choices, ...others })}\n\n`;
-	}
-}
 
 const chunksOf = Object.fromEntries(
 	["bulk", "stepped", "steady", "detailed", "paced", "slow"].map((kind) => [
 		kind,
-		new Chunks(`bench/${kind}`, kind === "detailed" ? detailedUsage : usage),
+		new Chunks(`bench/${kind}`, kind === "detailed" ? "cached" : "plain"),
 	]),
 );
 const PACES_MS: Record<string, number> = {
 	stepped: STEP_MS,
 	steady: STEADY_MS,
 	detailed: STEADY_MS,
+	usage: STEADY_MS,
 	paced: PACE_MS,
 	slow: SLOW_MS,
 };
@@ -79,6 +47,8 @@ const embeddings = json({
 	usage: { prompt_tokens: 800, total_tokens: 800 },
 });
 
+const chunksOfUsage = usageChunks();
+
 const server = createServer((request, answer) => {
 	const [, kind = ""] = (request.url ?? "").split("/", 2);
 	request.resume().on("end", () => {
@@ -86,7 +56,7 @@ const server = createServer((request, answer) => {
 		if (kind === "embeddings") return complete(answer, embeddings);
 		if (kind === "responses") return complete(answer, response);
 		if (kind === "responses-bulk") return bulk(answer, events);
-		const chunks = chunksOf[kind];
+		const chunks = chunksOfUsage(request.url ?? "") ?? chunksOf[kind];
 		if (!chunks) return complete(answer, completion);
 		const paceMs = PACES_MS[kind];
 		if (paceMs === undefined) bulk(answer, chunks.all);
