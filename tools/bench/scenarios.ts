@@ -19,6 +19,7 @@ import { accountsInTurn, commits, manyRoutes } from "./many.ts";
 import { openStreams } from "./open-streams.ts";
 import { paced } from "./paced.ts";
 import { pools } from "./pools.ts";
+import { quietLoad } from "./quiet-load.ts";
 import { against, type Comparison, cpuRatios, noteOf, withBoth } from "./ratios.ts";
 import { spread } from "./statistics.ts";
 import { durableStores } from "./storage.ts";
@@ -147,6 +148,7 @@ export const SCENARIOS = {
 	workers: severalWorkers,
 	"workers-cpu": workersCpu,
 	"usage-shapes": usageShapes,
+	"quiet-load": quietLoad,
 	"command-memory": commandMemory,
 	"idle-account": idleAccount,
 	"beside-writes": accountsBesideWrites,
