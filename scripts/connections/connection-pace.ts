@@ -52,14 +52,14 @@ export class ConnectionPace {
 		if (!this.#pace.mayBegin(this.#caller)) {
 			if (!isProbe()) {
 				this.#wait(() => {
-					this.#pace.use(this.#caller, 1);
+					this.#pace.begin(this.#caller);
 					start();
 				});
 				return false;
 			}
 			this.#caller = PROBE;
 		}
-		this.#pace.use(this.#caller, 1);
+		this.#pace.begin(this.#caller);
 		return true;
 	}
 

@@ -2,10 +2,13 @@
  * The callers whose credential was accepted lately. Each has a part of the runtime's time of its own (`pace.ts`); all others share that of
  * their address. A stranger can invent credentials, but not accepted ones.
  */
+
+import { accountOfToken } from "../../src/accounts/token-text.ts";
 import type { PacedCaller } from "./pace.ts";
 
 /** The oldest is forgotten first. */
 const MAX_CALLERS = 10_000;
+const SCHEME = /^Bearer +/i;
 /** Compared with an accepted credential. */
 const WEIGHT_OF_STRANGERS = 0.2;
 
@@ -46,7 +49,8 @@ export class KnownCallers {
 		else if (status < 300 && !this.#known.has(key)) {
 			const [oldest] = this.#known.keys();
 			if (this.#known.size >= MAX_CALLERS && oldest !== undefined) this.#known.delete(oldest);
-			this.#known.set(key, { key, weight: 1 });
+			const account = accountOfToken(credential.replace(SCHEME, ""));
+			this.#known.set(key, { key, weight: 1, ...(account !== undefined && { account }) });
 		}
 	}
 }

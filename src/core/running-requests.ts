@@ -11,6 +11,7 @@
 import { AiError } from "./errors.ts";
 import { FairShares } from "./fair-shares.ts";
 import type { CountReport } from "./shared-count.ts";
+import { threadUse } from "./thread-use.ts";
 
 const FREE_FOR_NEW_ACCOUNTS = 0.1;
 const BUSY_SECONDS = 2;
@@ -52,6 +53,7 @@ export class RunningRequests {
 	 * if the account or the process has too many.
 	 */
 	begin(account: string, ended: Promise<unknown>, services: WaitServices): Promise<void> | undefined {
+		threadUse.add(account, "run");
 		const isFirst = !this.#waiting.some((other) => other.account === account);
 		if (!isFirst || !this.#shares.mayTake(account)) return this.#wait(account, ended, services);
 		this.#shares.take(account);
