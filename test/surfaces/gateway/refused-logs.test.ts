@@ -7,6 +7,8 @@ import { closedGateway, json } from "../../http/access.ts";
 import { GATEWAY_SETTINGS } from "./gateway-settings.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
+/** Its window has 2,824 tokens. */
+const SMALL = "@cf/mistral/mistral-7b-instruct-v0.1";
 const MAX_BYTES = 1_024;
 const ROWS = 100;
 const LONG = "word ".repeat(4_000);
@@ -15,6 +17,7 @@ const VARS = {
 	BACKENDS: { engine: { kind: "openai", url: "http://engine/v1" } },
 	ROUTES: {
 		[LLAMA]: [{ backend: "engine", model: "llama" }],
+		[SMALL]: [{ backend: "engine", model: "mistral" }],
 		"@cf/meta/llama-guard-3-8b": [{ backend: "simulator" }],
 	},
 };
@@ -39,7 +42,7 @@ const cheap = { id: "all", limitType: "cost", limit: 1e-9, window: 86_400 };
 it.each<[string, Refused]>([
 	["invalid input", { code: 5006, query: { ...chat, temperature: "hot" } }],
 	["an unknown model", { code: 5007, endpoint: "@cf/none/none" }],
-	["a context that is too long", { code: 5021, query: { prompt: LONG.repeat(10) } }],
+	["a context that is too long", { code: 5021, endpoint: SMALL, query: { prompt: LONG } }],
 	["a budget", { code: 3036, limits: { daily_neurons: 1 } }],
 	["a spend limit", { code: 2045, settings: { spend_limits: { enabled: true, rules: [cheap] } } }],
 	["a rate", { code: 2003, settings: { rate_limiting_limit: 1, rate_limiting_interval: 86_400 } }],
