@@ -9,10 +9,19 @@ const MIB = 1024 * 1024;
 /** An S3 store has it in three parts. */
 const THREE_PARTS = 16 * MIB + 7;
 const text = (content: string): Uint8Array => new TextEncoder().encode(content);
-/** Bytes that differ from piece to piece. */
+const BLOCK = 4_096;
+const BLOCKS = Array.from({ length: 256 }, (_, first) => {
+	const block = new Uint8Array(BLOCK);
+	for (let at = 0; at < BLOCK; at++) block[at] = at * 31 + first;
+	return block;
+});
+/** Bytes that differ from block to block, and from piece to piece. */
 const pattern = (length: number, seed = 1): Uint8Array => {
 	const bytes = new Uint8Array(length);
-	for (let at = 0; at < length; at++) bytes[at] = (at * 31 + (at >> 12) + seed) & 255;
+	for (let at = 0; at < length; at += BLOCK) {
+		const block = BLOCKS[(at / BLOCK + seed) & 255];
+		bytes.set(block?.subarray(0, length - at) ?? [], at);
+	}
 	return bytes;
 };
 const read = async (blob: StoredBlob | undefined): Promise<Uint8Array> =>
