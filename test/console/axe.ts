@@ -14,7 +14,8 @@ interface AxeViolation {
 
 /** Serious and critical violations. The policy of the page applies to the page, not to the debugger. */
 export async function faultsOf(page: Page): Promise<string[]> {
-	await page.evaluate(AXE);
+	// Half a megabyte, which each document compiles once.
+	if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
 	// Colours that still change have any contrast. A progress indicator turns forever.
 	await page.evaluate(`Promise.allSettled(
 		document.getAnimations()
