@@ -25,9 +25,9 @@ const MATCHED_BY_PARTS = new RegExp(String.raw`^[${UNSPACED}\p{scx=Hang}]`, "u")
 /** No words: the text has none that can be found. */
 export function keywordWords(text: string, tokenizer: Tokenizer): KeywordWord[] {
 	if (tokenizer === "porter") return wordsOf(text).map(spacedWord).slice(0, MAX_WORDS);
-	const limits = { phrases: MAX_PHRASES, beginnings: MAX_BEGINNINGS };
+	const left: TermsLeft = { phrases: MAX_PHRASES, beginnings: MAX_BEGINNINGS };
 	const passages = [...new Set(text.split(/\s+/u))];
-	return passages.flatMap((passage) => trigramWords(passage, limits)).slice(0, MAX_WORDS);
+	return passages.flatMap((passage) => trigramWords(passage, left)).slice(0, MAX_WORDS);
 }
 
 /** Each once. */
@@ -41,22 +41,23 @@ const wordsOf = (text: string): string[] => [
 
 const spacedWord = (word: string): KeywordWord => ({ phrases: [word], beginnings: [] });
 
-interface Limits {
+/** How many the words that follow may have. Each word takes its own. */
+interface TermsLeft {
 	phrases: number;
 	beginnings: number;
 }
 
 /** Of a text between spaces. Its sentences in scripts without spaces are one word, because no text has all parts of a question. */
-function trigramWords(passage: string, limits: Limits): KeywordWord[] {
+function trigramWords(passage: string, left: TermsLeft): KeywordWord[] {
 	const parts = wordsOf(passage).flatMap((word) => word.match(PARTS) ?? []);
 	const spaced = parts
 		.filter((part) => !MATCHED_BY_PARTS.test(part) && [...part].length >= TRIGRAM_CHARACTERS)
 		.map(spacedWord);
 	const unspaced = parts.filter((part) => MATCHED_BY_PARTS.test(part)).map(unspacedWord);
-	const phrases = distinct(unspaced, "phrases").slice(0, limits.phrases);
-	const beginnings = distinct(unspaced, "beginnings").slice(0, limits.beginnings);
-	limits.phrases -= phrases.length;
-	limits.beginnings -= beginnings.length;
+	const phrases = distinct(unspaced, "phrases").slice(0, left.phrases);
+	const beginnings = distinct(unspaced, "beginnings").slice(0, left.beginnings);
+	left.phrases -= phrases.length;
+	left.beginnings -= beginnings.length;
 	return phrases.length + beginnings.length > 0 ? [...spaced, { phrases, beginnings }] : spaced;
 }
 
