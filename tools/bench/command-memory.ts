@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "../../scripts/free-port.ts";
+import { endWithThisProcess } from "../../scripts/parent.ts";
 import { ROOT } from "../../scripts/root.ts";
 import type { Context } from "./context.ts";
 import { memoryOfTree, type Process, type TreeMemory, treeOf } from "./process.ts";
@@ -130,8 +131,6 @@ async function memoryOf(commandAt: (port: number) => Command): Promise<TreeMemor
 	const child = spawn("npm", ["run", "--silent", ...args], {
 		cwd: folder,
 		stdio: "ignore",
-		// A group of its own, which the stop ends.
-		detached: true,
 		env: {
 			...process.env,
 			INIT_CWD: folder,
@@ -140,6 +139,8 @@ async function memoryOf(commandAt: (port: number) => Command): Promise<TreeMemor
 			WRANGLER_SEND_METRICS: "false",
 		},
 	});
+	// npm passes the signal on.
+	endWithThisProcess(child);
 	try {
 		await answered(child, `http://127.0.0.1:${port}${path}`, init);
 		await wait(SETTLE_MS);
