@@ -157,7 +157,8 @@ export function removeCommand(names: readonly string[]): number {
 export function pruneCommand(): number {
 	const removed = pruneStore(modelsFolder(process.env), isHeld);
 	for (const { path } of removed) console.log(path);
-	console.log(`${sizeText(removed.reduce((sum, { bytes }) => sum + bytes, 0))} are free`);
+	const bytes = removed.reduce((sum, each) => sum + each.bytes, 0);
+	console.log(removed.length > 0 ? `${sizeText(bytes)} are removed` : "There is nothing to remove");
 	return 0;
 }
 

@@ -452,6 +452,11 @@ describe("prune", () => {
 		expect(readFileSync(join(foreign, "notes.txt"), "utf8")).toBe("notes");
 		expect(presentWeights(folder, BGE)).toBeDefined();
 	});
+
+	it("says that there was nothing to remove", async () => {
+		const env = { ...process.env, GANGLION_MODELS: folder };
+		expect(await runScript(CLI, ["models", "prune"], { env }).until(/remove/)).toContain("nothing to remove");
+	});
 });
 
 describe("the progress", () => {
