@@ -62,7 +62,9 @@ export class CoalescingReader {
 		// Also without a pause: the other branch must not fall behind, because its chunks are kept in memory.
 		this.#collector?.collect();
 		if (this.#minBytes === undefined) return this.#readBranch();
-		return new Promise((resolve) => setTimeout(resolve, this.#pauseMs)).then(() => this.#readBranch());
+		const { promise: paused, resolve } = Promise.withResolvers<void>();
+		setTimeout(resolve, this.#pauseMs);
+		return paused.then(() => this.#readBranch());
 	}
 
 	/** Releases the stream. A response that is still sent must be aborted by its fetch, too. */

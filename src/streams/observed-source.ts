@@ -30,7 +30,7 @@ export class ObservedSource<Piece> implements Source<Piece> {
 
 	/** The reader ignores a pull that is under way. */
 	cancel(reason: unknown): Promise<void> {
-		return this.#cancel(reason, new Promise(() => {}));
+		return this.#cancel(reason, Promise.withResolvers<never>().promise);
 	}
 
 	/** Cancels a source whose reader does not know it. A pull that is under way rejects. */

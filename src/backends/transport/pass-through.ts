@@ -161,14 +161,15 @@ class StreamObserver {
 			isPiping = false;
 			wake();
 		});
-		const pause = (ms: number): Promise<void> =>
-			new Promise((resolve) => {
-				const timer = setTimeout(resolve, ms);
-				wake = () => {
-					clearTimeout(timer);
-					resolve();
-				};
-			});
+		const pause = (ms: number): Promise<void> => {
+			const { promise, resolve } = Promise.withResolvers<void>();
+			const timer = setTimeout(resolve, ms);
+			wake = () => {
+				clearTimeout(timer);
+				resolve();
+			};
+			return promise;
+		};
 		const { call, deadline } = this.#stream;
 		const scanner = this.#scanner;
 		const maxPauseMs = Math.min(MAX_PAUSE_MS, call.target.timeouts.idleMs / 4);

@@ -80,10 +80,8 @@ export class PayloadObjects {
 	}
 
 	async #attempt<T>(call: () => Promise<T>): Promise<T | undefined> {
-		let timer: ReturnType<typeof setTimeout> | undefined;
-		const late = new Promise<never>((_, reject) => {
-			timer = setTimeout(() => reject(new Error("The bucket does not answer")), TIMEOUT_MS);
-		});
+		const { promise: late, reject } = Promise.withResolvers<never>();
+		const timer = setTimeout(() => reject(new Error("The bucket does not answer")), TIMEOUT_MS);
 		try {
 			return await Promise.race([call(), late]);
 		} catch {

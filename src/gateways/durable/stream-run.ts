@@ -148,7 +148,9 @@ export class StreamRun extends DurableObject {
 					if (state === "ended") controller.close();
 					else if (state !== "live") controller.error(brokenOff(new Error("The stream was interrupted")));
 					if (state !== "live") return;
-					await new Promise<void>((resolve) => this.#waiting.add(resolve));
+					const { promise, resolve } = Promise.withResolvers<void>();
+					this.#waiting.add(resolve);
+					await promise;
 				}
 			},
 		});

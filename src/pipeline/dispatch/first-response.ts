@@ -58,33 +58,33 @@ function hedge(state: DispatchState, hedgeMs: number): Promise<StartedAnswer> {
 	const attempts = new Set<AbortController>();
 	const timer = new AbortController();
 	let over = false;
-	return new Promise((resolve, reject) => {
-		const finish = (settle: () => void) => {
-			if (over) return;
-			over = true;
-			timer.abort();
-			for (const attempt of attempts) attempt.abort();
-			settle();
-		};
-		const start = (optional: boolean) => {
-			const attempt = new AbortController();
-			attempts.add(attempt);
-			tryTargets(state, AbortSignal.any([signal, attempt.signal]), optional).then(
-				(started) => {
-					attempts.delete(attempt);
-					if (started && over) state.discard(started);
-					else if (started) finish(() => resolve(started));
-					else if (attempts.size === 0) finish(() => reject(state.failure));
-				},
-				(error: unknown) => finish(() => reject(error)),
-			);
-		};
-		start(false);
-		state.services.wait(hedgeMs, timer.signal).then(
-			() => {
-				if (!over) start(true);
+	const { promise, resolve, reject } = Promise.withResolvers<StartedAnswer>();
+	const finish = (settle: () => void) => {
+		if (over) return;
+		over = true;
+		timer.abort();
+		for (const attempt of attempts) attempt.abort();
+		settle();
+	};
+	const start = (optional: boolean) => {
+		const attempt = new AbortController();
+		attempts.add(attempt);
+		tryTargets(state, AbortSignal.any([signal, attempt.signal]), optional).then(
+			(started) => {
+				attempts.delete(attempt);
+				if (started && over) state.discard(started);
+				else if (started) finish(() => resolve(started));
+				else if (attempts.size === 0) finish(() => reject(state.failure));
 			},
-			() => {},
+			(error: unknown) => finish(() => reject(error)),
 		);
-	});
+	};
+	start(false);
+	state.services.wait(hedgeMs, timer.signal).then(
+		() => {
+			if (!over) start(true);
+		},
+		() => {},
+	);
+	return promise;
 }

@@ -229,8 +229,9 @@ export class StoreTables {
 	/** Resolves at the next change of a response that has not ended. */
 	change(id: string): Promise<void> {
 		const waiting = this.#waiting.get(id) ?? new Set();
-		this.#waiting.set(id, waiting);
-		return new Promise((resolve) => waiting.add(resolve));
+		const { promise, resolve } = Promise.withResolvers<void>();
+		this.#waiting.set(id, waiting.add(resolve));
+		return promise;
 	}
 
 	wake(id: string): void {

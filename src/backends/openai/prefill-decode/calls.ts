@@ -200,10 +200,8 @@ async function drain(stream: ReadableStream<Uint8Array>): Promise<void> {
 }
 
 async function within(milliseconds: number, work: Promise<void>): Promise<void> {
-	let timer: ReturnType<typeof setTimeout> | undefined;
-	const limit = new Promise<void>((resolve) => {
-		timer = setTimeout(resolve, milliseconds);
-	});
+	const { promise: limit, resolve } = Promise.withResolvers<void>();
+	const timer = setTimeout(resolve, milliseconds);
 	await Promise.race([work, limit]);
 	clearTimeout(timer);
 }
