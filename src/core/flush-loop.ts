@@ -4,6 +4,7 @@
  * A flush runs in the I/O context of the request that started it, and the runtime may end that context. So nothing waits for a
  * flush to return: after `LOST_AFTER_MS` another request starts a new one.
  */
+import { settledElsewhere } from "./settled-elsewhere.ts";
 
 /** A flush or a call of this age is considered lost. */
 export const LOST_AFTER_MS = 10_000;
@@ -75,7 +76,7 @@ export class FlushLoop implements Flushes {
 		const flush: Flush = {
 			startedAt: this.#services.now(),
 			state: "waiting",
-			stopped: Promise.withResolvers(),
+			stopped: settledElsewhere(),
 		};
 		this.#flush = flush;
 		try {

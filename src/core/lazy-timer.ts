@@ -7,6 +7,7 @@
  * runtime continues it in the context of its own request. If the runtime ends the context of a sweep early, the next limit
  * starts another sweep.
  */
+import { settledElsewhere } from "./settled-elsewhere.ts";
 
 const SWEEP_MS = 1_000;
 /** A sweep of this age is considered lost. */
@@ -71,7 +72,7 @@ export class LazyTimers {
 
 class LazyTimer implements Timer {
 	readonly #pending: Set<LazyTimer>;
-	readonly #swept = Promise.withResolvers<void>();
+	readonly #swept = settledElsewhere<void>();
 	#native: Timer | undefined;
 	#isCancelled = false;
 

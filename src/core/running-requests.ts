@@ -10,6 +10,7 @@
  */
 import { AiError } from "./errors.ts";
 import { FairShares } from "./fair-shares.ts";
+import { settledElsewhere } from "./settled-elsewhere.ts";
 import type { CountReport } from "./shared-count.ts";
 import { threadUse } from "./thread-use.ts";
 
@@ -17,21 +18,18 @@ const FREE_FOR_NEW_ACCOUNTS = 0.1;
 const BUSY_SECONDS = 2;
 /** The longest wait for a place. */
 const WAIT_MS = 2_000;
-/** Between two looks for a place. */
-const CHECK_MS = 20;
 /** Requests that wait at the same time. */
 const MAX_WAITING = 256;
 
 interface WaitingRequest {
 	account: string;
-	hasPlace?: true;
+	hasPlace: boolean;
+	/** Resolves when it has a place, and when it no longer waits for one. */
+	decided: PromiseWithResolvers<void>;
 }
 
-interface WaitServices {
-	/** Milliseconds. */
-	now(): number;
-	wait(milliseconds: number): Promise<void>;
-}
+/** Resolves after the time; rejects if the signal fires first. */
+type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 export class RunningRequests {
 	readonly #shares: FairShares;
@@ -49,13 +47,13 @@ export class RunningRequests {
 	}
 
 	/**
-	 * Counts the request until `ended` settles. `undefined`: it has a place. Otherwise resolves when it has one. Throws and rejects with 3040 (429)
-	 * if the account or the process has too many.
+	 * Counts the request until `ended` settles. `undefined`: it has a place. Otherwise resolves when it has one. Rejects with 3040 (429) if the
+	 * account or the process has too many.
 	 */
-	begin(account: string, ended: Promise<unknown>, services: WaitServices): Promise<void> | undefined {
+	begin(account: string, ended: Promise<unknown>, wait: Wait): Promise<void> | undefined {
 		threadUse.add(account, "run");
 		const isFirst = !this.#waiting.some((other) => other.account === account);
-		if (!isFirst || !this.#shares.mayTake(account)) return this.#wait(account, ended, services);
+		if (!isFirst || !this.#shares.mayTake(account)) return this.#wait(account, ended, wait);
 		this.#shares.take(account);
 		const end = (): void => this.#end(account);
 		ended.then(end, end);
@@ -66,21 +64,18 @@ export class RunningRequests {
 		return { name: "requests", used: this.#shares.size, limit: this.#shares.max, refused: this.#refused };
 	}
 
-	/**
-	 * The request looks for its place itself. If the end of another request resolved a promise of this one, the runtime could run what follows in
-	 * the context of the other one. A call that begins there never answers when that context ends (workerd 1.20261102).
-	 */
-	async #wait(account: string, ended: Promise<unknown>, { now, wait }: WaitServices): Promise<void> {
+	async #wait(account: string, ended: Promise<unknown>, wait: Wait): Promise<void> {
 		if (this.#waiting.length >= MAX_WAITING && !this.#makeRoom(account)) throw this.#refusal();
-		const request: WaitingRequest = { account };
+		const request: WaitingRequest = { account, hasPlace: false, decided: settledElsewhere() };
 		this.#waiting.push(request);
 		const end = (): void => {
 			this.#remove(request);
 			if (request.hasPlace) this.#end(account);
 		};
 		ended.then(end, end);
-		const until = now() + WAIT_MS;
-		while (!request.hasPlace && this.#waiting.includes(request) && now() < until) await wait(CHECK_MS);
+		const timer = new AbortController();
+		await Promise.race([request.decided.promise, wait(WAIT_MS, timer.signal).catch(() => {})]);
+		timer.abort();
 		if (request.hasPlace) return;
 		this.#remove(request);
 		throw this.#refusal();
@@ -101,9 +96,9 @@ export class RunningRequests {
 		this.#shares.release(account);
 		if (this.#waiting.length === 0) return;
 		for (let next = this.#next(); next; next = this.#next()) {
-			this.#remove(next);
 			this.#shares.take(next.account);
 			next.hasPlace = true;
+			this.#remove(next);
 		}
 	}
 
@@ -122,6 +117,7 @@ export class RunningRequests {
 
 	#remove(request: WaitingRequest): void {
 		this.#waiting = this.#waiting.filter((other) => other !== request);
+		request.decided.resolve();
 	}
 
 	#refusal(): AiError {

@@ -10,7 +10,8 @@ const POLL_MS = 25;
 
 interface BackgroundServices {
 	now(): number;
-	wait(milliseconds: number): Promise<void>;
+	/** Rejects if the signal fires first. */
+	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
 	waitUntil(work: Promise<unknown>): void;
 	/** Absent: requests are not counted. */
 	runningRequests?: RunningRequests;
@@ -28,11 +29,11 @@ export class Background {
 
 	/**
 	 * Keeps the context of the current request alive until `work` ends. `account`: the work is a request of this account. Returns a promise if
-	 * it must wait for a place. Throws and rejects with 3040 if too many are under way.
+	 * it must wait for a place. Rejects with 3040 if too many are under way.
 	 */
 	readonly waitUntil = (work: Promise<unknown>, account?: string): Promise<void> | undefined => {
-		const { runningRequests, waitUntil } = this.#services;
-		const place = account === undefined ? undefined : runningRequests?.begin(account, work, this.#services);
+		const { runningRequests, wait, waitUntil } = this.#services;
+		const place = account === undefined ? undefined : runningRequests?.begin(account, work, wait);
 		waitUntil(work);
 		this.#pending++;
 		const end = (): void => {

@@ -3,6 +3,7 @@
  * refused (3040). A request that leaves the queue is not charged.
  */
 import { AiError } from "../core/errors.ts";
+import { settledElsewhere } from "../core/settled-elsewhere.ts";
 import { FairQueue, type Queued } from "./fair-queue.ts";
 
 export interface GateSettings {
@@ -90,7 +91,7 @@ export class PoolGate {
 	/** Resolves when the request has capacity. Throws `outOfCapacity` with the seconds after which to retry, or `aborted`. */
 	async enter({ mayWait, signal, ...request }: GateRequest, services: GateServices): Promise<PoolPlace> {
 		if (signal.aborted) throw new AiError("aborted");
-		const decision = Promise.withResolvers<void>();
+		const decision = settledElsewhere<void>();
 		const item: Waiting = {
 			...request,
 			weight: this.#weightOf(request.account),

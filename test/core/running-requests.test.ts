@@ -1,22 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { RunningRequests } from "../../src/core/running-requests.ts";
 
-/** The clock goes on with each wait. */
-function services() {
-	let now = 0;
-	return {
-		now: () => now,
-		wait: async (milliseconds: number) => {
-			now += milliseconds;
-		},
-	};
-}
-
-const never = () => new Promise<void>(() => {});
-
 /** Requests that are under way until `end`. */
 function requestsOf(max: number) {
 	const running = new RunningRequests(max);
+	const wait = async (): Promise<void> => {};
 	const open = new Map<string, (() => void)[]>();
 	return {
 		running,
@@ -25,7 +13,7 @@ function requestsOf(max: number) {
 			let begun = 0;
 			while (begun < most) {
 				const { promise, resolve } = Promise.withResolvers<void>();
-				const place = running.begin(account, promise, services());
+				const place = running.begin(account, promise, wait);
 				if (place) {
 					resolve();
 					place.catch(() => {});
@@ -48,11 +36,12 @@ describe("requests under way", () => {
 		const { begin, running } = requestsOf(10);
 		expect(begin("acme", 9)).toBe(9);
 		expect(begin("other", 1)).toBe(1);
-		const time = services();
-		await expect(running.begin("third", never(), time)).rejects.toMatchObject({
+		const times: number[] = [];
+		const wait = async (milliseconds: number) => void times.push(milliseconds);
+		await expect(running.begin("third", new Promise(() => {}), wait)).rejects.toMatchObject({
 			...{ key: "outOfCapacity", status: 429, retryAfter: 2 },
 		});
-		expect(time.now()).toBe(2_000);
+		expect(times).toEqual([2_000]);
 		expect(running.report()).toEqual({ name: "requests", used: 10, limit: 10, refused: 1 });
 	});
 
@@ -80,7 +69,7 @@ describe("requests under way", () => {
 	it("end when their promise settles, also by a failure", async () => {
 		const { running } = requestsOf(2);
 		const failing = Promise.withResolvers<void>();
-		running.begin("acme", failing.promise, services());
+		running.begin("acme", failing.promise, async () => {});
 		expect(running.size).toBe(1);
 		failing.reject(new Error("the engine is gone"));
 		await failing.promise.catch(() => {});
@@ -89,9 +78,13 @@ describe("requests under way", () => {
 
 	it("wait for a place, which goes to the account with the fewest, and there to the oldest", async () => {
 		const { begin, end, running } = requestsOf(10);
+		const never = () => new Promise<void>(() => {});
 		const order: string[] = [];
-		const wait = (account: string, name: string) =>
-			void running.begin(account, never(), services())?.then(() => order.push(name));
+		const wait = (account: string, name: string) => {
+			const { promise, resolve } = Promise.withResolvers<void>();
+			void running.begin(account, promise, never)?.then(() => order.push(name));
+			return resolve;
+		};
 		expect(begin("flood", 5)).toBe(5);
 		expect(begin("calm", 4)).toBe(4);
 		wait("flood", "flood 1");
@@ -104,28 +97,13 @@ describe("requests under way", () => {
 		expect(order).toEqual(["calm 1", "calm 2", "flood 1"]);
 	});
 
-	it("look for their place themselves, so what follows does not run in the context of the request that has ended", async () => {
-		const { begin, end, running } = requestsOf(10);
-		expect(begin("acme", 9)).toBe(9);
-		const look = Promise.withResolvers<void>();
-		let hasBegun = false;
-		const place = running.begin("acme", never(), { now: () => 0, wait: () => look.promise })?.then(() => {
-			hasBegun = true;
-		});
-		await end("acme", 1);
-		await new Promise((resolve) => setTimeout(resolve, 10));
-		expect(hasBegun).toBe(false);
-		look.resolve();
-		await place;
-		expect(hasBegun).toBe(true);
-	});
-
 	it("have no place of a request that came later, and none after their end", async () => {
 		const { begin, end, running } = requestsOf(10);
+		const never = () => new Promise<void>(() => {});
 		expect(begin("acme", 9)).toBe(9);
 		const left = Promise.withResolvers<void>();
-		const first = running.begin("acme", left.promise, services());
-		const second = running.begin("acme", never(), services());
+		const first = running.begin("acme", left.promise, never);
+		const second = running.begin("acme", new Promise(() => {}), never);
 		left.resolve();
 		await expect(first).rejects.toMatchObject({ status: 429 });
 		await end("acme", 1);
@@ -133,17 +111,28 @@ describe("requests under way", () => {
 		expect(running.size).toBe(9);
 	});
 
+	it("that get a place leave no timer, and do not look for the place meanwhile", async () => {
+		const { begin, end, running } = requestsOf(10);
+		expect(begin("acme", 9)).toBe(9);
+		const timers: { milliseconds: number; signal: AbortSignal }[] = [];
+		const place = running.begin("acme", new Promise(() => {}), (milliseconds, signal) => {
+			timers.push({ milliseconds, signal });
+			return new Promise(() => {});
+		});
+		await end("acme", 1);
+		await place;
+		expect(timers).toEqual([{ milliseconds: 2_000, signal: expect.objectContaining({ aborted: true }) }]);
+	});
+
 	it("that wait are bounded, and an account that floods the queue loses its own", async () => {
 		const { begin, running } = requestsOf(10);
-		const silent = { now: () => 0, wait: never };
+		const never = () => new Promise<void>(() => {});
 		expect(begin("flood", 9)).toBe(9);
-		const waiting = Array.from({ length: 255 }, () => running.begin("flood", never(), silent));
-		const latest = running.begin("flood", never(), services());
-		await expect(running.begin("flood", never(), silent)).rejects.toMatchObject({ status: 429 });
+		const waiting = Array.from({ length: 256 }, () => running.begin("flood", never(), never));
+		await expect(running.begin("flood", never(), never)).rejects.toMatchObject({ status: 429 });
 		expect(begin("calm", 1)).toBe(1);
-		void running.begin("calm", never(), silent);
-		await expect(latest).rejects.toMatchObject({ status: 429 });
-		expect(waiting).not.toContain(undefined);
+		void running.begin("calm", never(), never);
+		await expect(waiting.at(-1)).rejects.toMatchObject({ status: 429 });
 	});
 
 	it("are never refused on a platform without a limit", () => {

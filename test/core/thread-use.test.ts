@@ -43,15 +43,15 @@ it("counts calls of objects, and those that open one", () => {
 
 it("counts runs, also those that wait, and buffered bytes", async () => {
 	const requests = new RunningRequests(1);
-	const services = { now: () => 0, wait: async () => {} };
+	const wait = async (): Promise<void> => {};
 	const ended = Promise.withResolvers<void>();
-	requests.begin("a", ended.promise, services);
-	void requests.begin("a", ended.promise, services);
+	requests.begin("a", ended.promise, wait);
+	const waiting = requests.begin("a", ended.promise, wait);
 	const hold = new BufferHold("b");
 	hold.grow(1024 * 1024);
 	hold.tryGrow(512 * 1024);
 	hold.release();
 	expect(threadUse.take()).toEqual({ a: 2, b: 24 });
 	ended.resolve();
-	await ended.promise;
+	await waiting;
 });

@@ -7,7 +7,9 @@
  * The request that has waited longest makes the next call, in its own I/O context, and resolves the others. The runtime may
  * end that context, and a call may hang, so no request waits longer than `MAX_WAIT_MS` to be part of a call.
  */
+
 import { LOST_AFTER_MS } from "../../core/flush-loop.ts";
+import { settledElsewhere } from "../../core/settled-elsewhere.ts";
 
 /** Many times the duration of a call. */
 const MAX_WAIT_MS = 100;
@@ -51,7 +53,7 @@ export class BatchQueue<Item, Answer> {
 
 	/** Rejects if the call that contains this item fails. */
 	async add(item: Item, callAll: CallAll<Item, Answer>): Promise<Answer> {
-		const queued: QueuedItem<Item, Answer> = { item, isAnswered: false, result: Promise.withResolvers() };
+		const queued: QueuedItem<Item, Answer> = { item, isAnswered: false, result: settledElsewhere() };
 		const { since = Number.NEGATIVE_INFINITY } = this.#current ?? {};
 		// An older call may be lost: the request that made it may have ended.
 		if (this.#services.now() - since < MAX_WAIT_MS) this.#wait(queued);
@@ -59,7 +61,7 @@ export class BatchQueue<Item, Answer> {
 		for (;;) {
 			const answer = await queued.result.promise;
 			if (answer !== "call") return answer.answer;
-			queued.result = Promise.withResolvers();
+			queued.result = settledElsewhere();
 			this.#call(queued, callAll);
 		}
 	}

@@ -2,7 +2,9 @@
  * The admissions of the lines of a run of a batch. A call of the account's object, and its commit, cost more than the admission of one line.
  * Lines may wait: so those that arrive in a short time share a call.
  */
+
 import type { Admission, Admitted } from "../../accounts/admission.ts";
+import { settledElsewhere } from "../../core/settled-elsewhere.ts";
 
 /** Of one call, so that it does not block the object for long. */
 const MAX_ADMISSIONS = 64;
@@ -30,7 +32,7 @@ export class LineAdmissions {
 
 	/** Rejects if the call that contains the admission fails. */
 	add(admission: Admission, admitAll: AdmitAll): Promise<Admitted> {
-		const result = Promise.withResolvers<Admitted>();
+		const result = settledElsewhere<Admitted>();
 		this.#waiting.push({ admission, result });
 		if (this.#waiting.length >= MAX_ADMISSIONS) void this.#call(admitAll);
 		else if (this.#waiting.length === 1)

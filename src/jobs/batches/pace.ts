@@ -7,8 +7,10 @@
  * A line that has started is admitted by its account first, then it takes a place. Lines that are fast start before they find a place, so
  * that no place is empty while the account admits the next ones.
  */
+
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { RuntimeDelay } from "../../core/runtime-delay.ts";
+import { settledElsewhere } from "../../core/settled-elsewhere.ts";
 import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
 import { type JobSettings, jobsOf } from "./settings.ts";
 import { SpacedTimes } from "./spaced-times.ts";
@@ -286,7 +288,7 @@ export class Pace {
 
 /** Resolves when another line leaves its place, or with `late`. */
 async function turnOf({ waiting }: Lane, late: Promise<void>): Promise<void> {
-	const turn = Promise.withResolvers<void>();
+	const turn = settledElsewhere<void>();
 	waiting.push(turn.resolve);
 	await Promise.race([turn.promise, late]);
 	const index = waiting.indexOf(turn.resolve);

@@ -10,7 +10,9 @@
  * Known limit: the runtime stops a request half a minute after its caller has disconnected, even if others wait for its work.
  * They then do the work themselves.
  */
+
 import { AiError } from "../../core/errors.ts";
+import { settledElsewhere } from "../../core/settled-elsewhere.ts";
 
 /** Less than the runtime gives a request whose caller has disconnected. */
 const ORPHANED_MS = 20_000;
@@ -64,7 +66,7 @@ export class SingleFlight<T> {
 		if (signal.aborted) throw new AiError("aborted");
 		const known = this.#flights.get(key);
 		const flight = known ?? this.#start(key, services, work);
-		const own = Promise.withResolvers<SharedResult<T> | "left" | "orphaned">();
+		const own = settledElsewhere<SharedResult<T> | "left" | "orphaned">();
 		const waiter: Waiter<T> = { resolve: own.resolve, reject: own.reject };
 		flight.waiters.add(waiter);
 
@@ -96,7 +98,7 @@ export class SingleFlight<T> {
 
 	#start(key: string, services: FlightServices, work: (signal: AbortSignal) => Promise<T>): Flight<T> {
 		const stopped = new AbortController();
-		const stop = Promise.withResolvers<void>();
+		const stop = settledElsewhere<void>();
 		stop.promise.then(() => stopped.abort());
 		const flight: Flight<T> = {
 			waiters: new Set(),

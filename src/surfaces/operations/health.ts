@@ -5,6 +5,7 @@
  */
 import { AiError } from "../../core/errors.ts";
 import { objectUnavailable } from "../../core/object-failure.ts";
+import { awaitedElsewhere } from "../../core/settled-elsewhere.ts";
 import { answer } from "../answer.ts";
 import { type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
@@ -29,7 +30,7 @@ function isReady(services: AppServices): Promise<boolean> {
 		() => false,
 		() => false,
 	);
-	const ready = Promise.race([probe(services), late]).finally(() => answered.abort());
+	const ready = awaitedElsewhere(Promise.race([probe(services), late]).finally(() => answered.abort()));
 	// The runtime drops what a request waits for when its caller leaves. Others wait for the same probe.
 	waitUntil(ready);
 	probes.set(directory, { at, ready });

@@ -4,8 +4,10 @@
  *
  * A request's timers and fetches may be used only while that request runs, so each request waits for a promise of its own, and has a timer.
  */
+
 import { AiError, toAiError } from "../../../core/errors.ts";
 import type { StartTimer } from "../../../core/lazy-timer.ts";
+import { settledElsewhere } from "../../../core/settled-elsewhere.ts";
 
 /** An adapter that the engine has refused is not loaded again before. */
 const FAILED_MS = 60_000;
@@ -81,7 +83,7 @@ export class ReplicaAdapters {
 		// Its request may have been stopped with its caller.
 		const isLost = pending && loads.now() - pending.startedAt >= LOAD_MS;
 		const loading = pending && !isLost ? pending : this.#start(adapter, maxLoaded, loads);
-		const { promise, resolve, reject } = Promise.withResolvers<void>();
+		const { promise, resolve, reject } = settledElsewhere<void>();
 		const waiter: Waiter = { resolve, reject };
 		const timer = loads.startTimer(LOAD_MS, () =>
 			reject(new AiError("timeout", `The adapter was not loaded within ${LOAD_MS} ms`)),
