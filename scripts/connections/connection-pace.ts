@@ -52,14 +52,14 @@ export class ConnectionPace {
 		if (!this.#pace.mayBegin(this.#caller)) {
 			if (!isProbe()) {
 				this.#wait(() => {
-					this.#pace.begin(this.#caller);
+					this.#pace.use(this.#caller, 1);
 					start();
 				});
 				return false;
 			}
 			this.#caller = PROBE;
 		}
-		this.#pace.begin(this.#caller);
+		this.#pace.use(this.#caller, 1);
 		return true;
 	}
 

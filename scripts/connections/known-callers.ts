@@ -2,13 +2,10 @@
  * The callers whose credential was accepted lately. Each has a part of the runtime's time of its own (`pace.ts`); all others share that of
  * their address. A stranger can invent credentials, but not accepted ones.
  */
-
-import { accountOfToken } from "../../src/accounts/token-text.ts";
 import type { PacedCaller } from "./pace.ts";
 
 /** The oldest is forgotten first. */
 const MAX_CALLERS = 10_000;
-const SCHEME = /^Bearer +/i;
 /** Compared with an accepted credential. */
 const WEIGHT_OF_STRANGERS = 0.2;
 
@@ -49,8 +46,7 @@ export class KnownCallers {
 		else if (status < 300 && !this.#known.has(key)) {
 			const [oldest] = this.#known.keys();
 			if (this.#known.size >= MAX_CALLERS && oldest !== undefined) this.#known.delete(oldest);
-			const account = accountOfToken(credential.replace(SCHEME, ""));
-			this.#known.set(key, { key, weight: 1, ...(account !== undefined && { account }) });
+			this.#known.set(key, { key, weight: 1 });
 		}
 	}
 }

@@ -3,9 +3,7 @@
  * delays all others. While its answers to probes are late, work begins at a rate that it can follow, and in the order of what each caller has
  * used: one who uses less than the others does not wait. While it is not behind, nothing waits.
  *
- * What work costs is not known before. A unit is about the cost of a small request; the rate follows from the probes. Work that does not pass
- * here, such as calls of objects, is charged to the callers of its account when the runtime has reported it. What requests of a caller have cost is
- * expected of the next one, so that costly requests of many callers do not begin together. This is start-time
+ * What work costs is not known before. A unit is about the cost of a small request; the rate follows from the probes. This is start-time
  * fair queueing: a caller's *tag* is what it has used, and the *turn* is the tag up to which all callers have been served.
  */
 
@@ -17,22 +15,18 @@ const PACED = "paced_requests";
 /** After each probe the rate changes by these factors. */
 const SLOWER = 0.85;
 const FASTER = 1.1;
-/** The rate grows after an answer within this time. Between it and {@link BEHIND_MS} it stays: a request passes the thread several times. */
-const IN_TIME_MS = 5;
 /** Units a second of all callers, at least: other processes of the machine may delay the runtime, whatever its callers do. */
-const MIN_RATE = 500;
+const MIN_RATE = 300;
 /** The rate stays near what callers use, so that it is soon low enough when they use more. */
 const MAX_SPARE = 4;
 /** Units that a caller may use before its turn. */
 const SLACK_UNITS = 3;
 /** Units that may be used at once after a pause, as time at the present rate. */
-const BURST_MS = 20;
+const BURST_MS = 50;
 /** After so many probes in time without waiting work, nothing is counted. */
 const PROBES_IN_TIME = 20;
 /** Between two looks at the waiting work. */
 const TICK_MS = 10;
-/** The weight of the latest report in what is expected of a request. */
-const LATEST_SHARE = 0.3;
 /** Beyond it, all callers begin anew. */
 const MAX_CALLERS = 10_000;
 
@@ -42,23 +36,6 @@ export interface PacedCaller {
 	key: string;
 	/** Its part of the time, compared with others. */
 	weight: number;
-	/** Of an accepted token. */
-	account?: string;
-}
-
-/** Of a caller, since the work of its account was charged. */
-interface CallerUse {
-	units: number;
-	requests: number;
-	/** Units that were charged because they were expected. */
-	expected: number;
-}
-
-/** What the callers of an account have used since its work was charged. */
-interface AccountUse {
-	units: number;
-	callers: Map<PacedCaller, CallerUse>;
-	isCharged: boolean;
 }
 
 interface Waiting {
@@ -76,9 +53,6 @@ export class Pace {
 	#freeAt = 0;
 	#turn = 0;
 	readonly #tags = new Map<string, number>();
-	readonly #accounts = new Map<string, AccountUse>();
-	/** Units of a request that the runtime will report, by caller. */
-	readonly #expected = new Map<string, number>();
 	readonly #waiting = new Map<string, Waiting>();
 	#timer: NodeJS.Timeout | undefined;
 	/** Units since the last probe. */
@@ -131,78 +105,18 @@ export class Pace {
 			return;
 		}
 		this.#refill();
-		if (isBehind) this.#rate *= SLOWER;
-		else if (lateMs <= IN_TIME_MS) this.#rate = Math.min(FASTER * this.#rate, MAX_SPARE * rate);
-		this.#rate = Math.max(MIN_RATE, this.#rate);
+		const changed = isBehind ? SLOWER * this.#rate : Math.min(FASTER * this.#rate, MAX_SPARE * rate);
+		this.#rate = Math.max(MIN_RATE, changed);
 		this.#drain();
 	}
 
-	/** A request of the caller begins. */
-	begin(caller: PacedCaller): void {
-		this.use(caller, 1);
-		if (this.#rate === undefined || caller.account === undefined) return;
-		const expected = this.#expected.get(caller.key) ?? 0;
-		const own = this.#useOf(caller.account, caller);
-		own.requests++;
-		own.expected += expected;
-		this.#take(caller, expected);
-	}
-
 	/** The caller uses the runtime. */
-	use(caller: PacedCaller, units: number): void {
+	use({ key, weight }: PacedCaller, units: number): void {
 		this.#used += units;
 		if (this.#rate === undefined) return;
-		this.#take(caller, units);
-		if (caller.account === undefined) return;
-		const own = this.#useOf(caller.account, caller);
-		own.units += units;
-		const all = this.#accounts.get(caller.account);
-		if (all) all.units += units;
-	}
-
-	/**
-	 * Work of the account that the runtime has reported. Its callers are charged in proportion to what they have used since the report before,
-	 * or in the time before that: work may go on when its request has ended.
-	 */
-	charge(account: string, units: number): void {
-		this.#used += units;
-		if (this.#rate === undefined) return;
-		const use = this.#accounts.get(account);
-		if (!use) {
-			this.#free -= units;
-			return;
-		}
-		use.isCharged = true;
-		for (const [caller, own] of use.callers) {
-			const cost = (units * own.units) / use.units;
-			this.#take(caller, cost - own.expected);
-			own.expected = 0;
-			if (own.requests === 0) continue;
-			const before = this.#expected.get(caller.key) ?? 0;
-			this.#expected.set(caller.key, before + LATEST_SHARE * (cost / own.requests - before));
-			own.requests = 0;
-		}
-	}
-
-	#take({ key, weight }: PacedCaller, units: number): void {
 		this.#free -= units;
-		if (this.#tags.size >= MAX_CALLERS && !this.#tags.has(key)) {
-			this.#tags.clear();
-			this.#accounts.clear();
-			this.#expected.clear();
-		}
+		if (this.#tags.size >= MAX_CALLERS && !this.#tags.has(key)) this.#tags.clear();
 		this.#tags.set(key, this.#tagOf(key) + units / weight);
-	}
-
-	#useOf(account: string, caller: PacedCaller): CallerUse {
-		let use = this.#accounts.get(account);
-		if (!use || use.isCharged) {
-			use = { units: 0, callers: new Map(), isCharged: false };
-			this.#accounts.set(account, use);
-		}
-		const own = use.callers.get(caller) ?? { units: 0, requests: 0, expected: 0 };
-		use.callers.set(caller, own);
-		return own;
 	}
 
 	/** Whether work of the caller may begin now. */
@@ -230,8 +144,6 @@ export class Pace {
 	end(): void {
 		this.#rate = undefined;
 		this.#tags.clear();
-		this.#accounts.clear();
-		this.#expected.clear();
 		clearInterval(this.#timer);
 		this.#timer = undefined;
 		const all = [...this.#waiting.values()];

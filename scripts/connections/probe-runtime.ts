@@ -7,15 +7,6 @@ import type { Pace } from "./pace.ts";
 /** From the answer to a probe to the next one. */
 const PAUSE_MS = { behind: 100, inTime: 250 };
 
-/** Units by account. A runtime that stops may break its answer off. */
-function usedBy(text: string): Record<string, number> {
-	try {
-		return JSON.parse(text) as Record<string, number>;
-	} catch {
-		return {};
-	}
-}
-
 /** `socketPath`: of the entrypoint `Connections`. */
 export function probeRuntime(
 	socketPath: string,
@@ -34,14 +25,8 @@ export function probeRuntime(
 		const path = `${PROBE_PATH}?${LATE_PARAMETER}=${Math.round(lateMs)}`;
 		const sent = request({ socketPath, path, agent }, (answer) => {
 			lateMs = now() - sentAt;
-			let text = "";
-			answer.setEncoding("utf8").on("data", (piece) => {
-				text += piece;
-			});
-			answer.once("end", () => {
-				for (const [account, units] of Object.entries(usedBy(text))) pace.charge(account, units);
-				pace.probed(lateMs);
-			});
+			pace.probed(lateMs);
+			answer.resume();
 			answer.once("close", next);
 		});
 		// A runtime that has stopped is late for all callers alike.

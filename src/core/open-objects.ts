@@ -6,7 +6,6 @@
  */
 import { AiError } from "./errors.ts";
 import { type CountReport, SharedCount } from "./shared-count.ts";
-import { threadUse } from "./thread-use.ts";
 
 /** Longer than the runtime keeps an idle object open. */
 const OPEN_MS = 12_000;
@@ -39,9 +38,7 @@ export class OpenObjects {
 	mayCall(object: string, account: string): boolean {
 		if (this.#max === Number.POSITIVE_INFINITY) return true;
 		this.#close();
-		const isOpen = this.#open.delete(object);
-		if (!isOpen && !this.#count.tryTake(account)) return false;
-		if (!isOpen) threadUse.add(account, "open");
+		if (!this.#open.delete(object) && !this.#count.tryTake(account)) return false;
 		this.#open.set(object, { account, calledAt: this.#now() });
 		return true;
 	}
@@ -54,11 +51,7 @@ export class OpenObjects {
 	/** Records a call that is made in any case. */
 	recordCall(object: string, account: string): void {
 		if (this.#max === Number.POSITIVE_INFINITY) return;
-		threadUse.add(account, "call");
-		if (!this.#open.delete(object)) {
-			this.#count.add(account);
-			threadUse.add(account, "open");
-		}
+		if (!this.#open.delete(object)) this.#count.add(account);
 		this.#open.set(object, { account, calledAt: this.#now() });
 	}
 

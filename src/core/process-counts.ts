@@ -2,7 +2,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { addGarbage } from "./garbage.ts";
 import { SharedCount } from "./shared-count.ts";
-import { threadUse } from "./thread-use.ts";
 
 /** For an isolate of 128 MB, as on Cloudflare. */
 const DEFAULT_BUFFERED_BYTES = 64 * 1024 * 1024;
@@ -125,7 +124,6 @@ export class BufferHold {
 
 	#add(bytes: number): void {
 		this.#bytes += bytes;
-		threadUse.addBytes(this.#account, bytes);
 		this.#owner?.add(this);
 	}
 }

@@ -12,7 +12,6 @@ import { AiError } from "./errors.ts";
 import { FairShares } from "./fair-shares.ts";
 import { settledElsewhere } from "./settled-elsewhere.ts";
 import type { CountReport } from "./shared-count.ts";
-import { threadUse } from "./thread-use.ts";
 
 const FREE_FOR_NEW_ACCOUNTS = 0.1;
 const BUSY_SECONDS = 2;
@@ -51,7 +50,6 @@ export class RunningRequests {
 	 * account or the process has too many.
 	 */
 	begin(account: string, ended: Promise<unknown>, wait: Wait): Promise<void> | undefined {
-		threadUse.add(account, "run");
 		const isFirst = !this.#waiting.some((other) => other.account === account);
 		if (!isFirst || !this.#shares.mayTake(account)) return this.#wait(account, ended, wait);
 		this.#shares.take(account);
