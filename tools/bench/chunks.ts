@@ -79,8 +79,8 @@ export class Chunks {
 	}
 
 	#chunk(choices: readonly object[], others?: object): string {
-		const more = others ?? (this.#shape.isInEach && { usage: COUNTS });
-		return `data: ${JSON.stringify({ id: "chatcmpl-bench", object: "chat.completion.chunk", created: 1, model: this.#model, choices, ...more })}\n\n`;
+		const fields = others ?? (this.#shape.isInEach && { usage: COUNTS });
+		return `data: ${JSON.stringify({ id: "chatcmpl-bench", object: "chat.completion.chunk", created: 1, model: this.#model, choices, ...fields })}\n\n`;
 	}
 }
 

@@ -199,8 +199,7 @@ const describe = ({ own, files }: TreeMemory): string =>
 
 /** `npm run dev` sets its title. */
 function programOf(line: string): string {
-	const words = line.split("\0").filter(Boolean);
-	const [program = "", ...args] = words;
+	const [program = "", ...args] = line.split("\0").filter(Boolean);
 	if (basename(program) !== "node") return basename(program.split(" ")[0] ?? "");
 	const file = args.find((each, i) => !each.startsWith("-") && args[i - 1] !== "--import");
 	return basename(file ?? program);
