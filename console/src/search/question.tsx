@@ -3,13 +3,13 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { Input } from "@cloudflare/kumo/components/input";
 import { Select } from "@cloudflare/kumo/components/select";
 import { type FormEvent, useState } from "react";
+import { needsTrigram } from "../../../src/retrieval/search/unspaced-scripts.ts";
 import type { SearchInstance } from "../api/types.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Section } from "../parts/page.tsx";
 import { AnswerText } from "../playground/answer-text.tsx";
 import { MetricsLine } from "../playground/metrics-line.tsx";
 import { FoundChunks } from "./found-chunks.tsx";
-import { needsParts } from "./keywords.ts";
 import { useQuestion } from "./use-question.ts";
 
 const TYPES = { hybrid: "Meaning and keyword", vector: "Meaning", keyword: "Keyword" };
@@ -29,7 +29,7 @@ export function QuestionBox({ instance, path }: { instance: SearchInstance; path
 		([name]) => (name !== "keyword" ? vector : true) && (name !== "vector" ? keyword : true),
 	);
 
-	const hasSpaces = instance.indexing_options.keyword_tokenizer === "trigram" || !needsParts(question);
+	const hasSpaces = instance.indexing_options.keyword_tokenizer === "trigram" || !needsTrigram(question);
 
 	function submit(event: FormEvent): void {
 		event.preventDefault();

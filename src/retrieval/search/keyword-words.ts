@@ -6,6 +6,7 @@
  * index. Hangul is one of these scripts, because its words have endings.
  */
 import type { InstanceConfig, KeywordWord } from "./records.ts";
+import { UNSPACED } from "./unspaced-scripts.ts";
 
 type Tokenizer = InstanceConfig["indexing_options"]["keyword_tokenizer"];
 
@@ -17,8 +18,6 @@ const MAX_WORD_CHARACTERS = 200;
 const MAX_PHRASES = 256;
 const MAX_BEGINNINGS = 16;
 
-const UNSPACED = String.raw`\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}`;
-const UNSPACED_CHARACTER = new RegExp(`[${UNSPACED}]`, "u");
 const PARTS = new RegExp(String.raw`[${UNSPACED}\p{scx=Hang}]+|[^${UNSPACED}\p{scx=Hang}]+`, "gu");
 const MATCHED_BY_PARTS = new RegExp(String.raw`^[${UNSPACED}\p{scx=Hang}]`, "u");
 
@@ -64,9 +63,6 @@ function trigramWords(passage: string, left: TermsLeft): KeywordWord[] {
 const distinct = (words: readonly KeywordWord[], field: keyof KeywordWord): string[] => [
 	...new Set(words.flatMap((word) => word[field])),
 ];
-
-/** Whether the tokenizer `porter` has this text as one long word. */
-export const needsTrigram = (text: string): boolean => UNSPACED_CHARACTER.test(text);
 
 const SEGMENTER = new Intl.Segmenter(undefined, { granularity: "word" });
 

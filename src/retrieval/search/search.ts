@@ -8,12 +8,13 @@ import { type AiError, toAiError } from "../../core/errors.ts";
 import type { OpenInstance } from "./client/search-instances.ts";
 import { searchFailure } from "./failures.ts";
 import { boosted, fused, type RankedChunk, sorted } from "./fusion.ts";
-import { keywordWords, needsTrigram } from "./keyword-words.ts";
+import { keywordWords } from "./keyword-words.ts";
 import { CANDIDATES } from "./limits.ts";
 import { embedQuery, rerank, rewriteQuery, type SearchModels } from "./models.ts";
 import { type SearchPlan, textOf } from "./read-search.ts";
 import type { FoundChunk, KeywordMatch } from "./records.ts";
 import type { SearchRoomServices } from "./services.ts";
+import { needsTrigram } from "./unspaced-scripts.ts";
 import { openVectors } from "./vectors.ts";
 
 export interface SearchContext {
