@@ -3,9 +3,10 @@
  * the request against its rates and reserves what it may cost. The exchange then holds the reservation and settles it when it
  * ends. A reservation that is never settled is charged in full some time after `holdMs`.
  */
-import type { Admission, AdmissionGrant } from "../accounts/admission.ts";
+import type { Admission, AdmissionGrant, Ledgers } from "../accounts/admission.ts";
 import { GatewayRequired } from "../accounts/bound-gateway.ts";
 import { toAiError } from "../core/errors.ts";
+import type { Model } from "../models/model.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { boundOutput } from "../tasks/traits.ts";
 import type { Exchange } from "./exchange.ts";
@@ -16,48 +17,39 @@ import type { PipelineServices } from "./services.ts";
 
 type AdmissionRequest = Pick<InferenceRequest, "id" | "caller">;
 
-/**
- * The call, with less output than requested if a budget has no room for more. Returns no promise if the request has a place and a lease
- * admits it. Throws `AiError` if the account refuses the request.
- */
-export function admit(
+/** The call, with less output than requested if a budget has no room for more. Throws `AiError` if the account refuses the request. */
+export async function admit(
 	exchange: Exchange,
 	request: AdmissionRequest,
 	{ call, model, routed, estimated }: Pick<EstimatedRun, "call" | "model" | "routed" | "estimated">,
-	services: Pick<PipelineServices, "ledgers" | "limits">,
-): TaskCall | Promise<TaskCall> {
-	const admission = admissionOf(request, { model, routed, estimated }, services.limits);
+	{ ledgers, limits }: Pick<PipelineServices, "ledgers" | "limits">,
+): Promise<TaskCall> {
+	const admission = admissionOf(request, { model, routed, estimated }, limits);
+	const { outputTokens } = await admitExchange(exchange, { admission, model }, ledgers);
+	// An engine that receives the output limit cannot cost more than was reserved.
+	return outputTokens === undefined ? call : boundOutput(call, outputTokens);
+}
+
+/** Waits for a place, if the process has none free. Throws `AiError` if there is none, or if the account refuses the request. */
+export async function admitExchange(
+	exchange: Exchange,
+	{ admission, model }: { admission: Admission; model: Model },
+	ledgers: Ledgers,
+): Promise<AdmissionGrant> {
 	const place = exchange.reserve(admission, model);
-	const reserved = { exchange, call, admission };
-	return place ? place.then(() => decide(reserved, services)) : decide(reserved, services);
-}
-
-interface ReservedRequest {
-	exchange: Exchange;
-	call: TaskCall;
-	admission: Admission;
-}
-
-function decide(
-	{ exchange, call, admission }: ReservedRequest,
-	{ ledgers }: Pick<PipelineServices, "ledgers">,
-): TaskCall | Promise<TaskCall> {
+	if (place) await place;
 	const ledger = ledgers.of(exchange.account);
-	const admitted = (granted: AdmissionGrant): TaskCall => {
+	try {
+		const granted = ledger.admitFromLease(admission) ?? (await ledger.admit(admission));
 		exchange.admit(granted);
-		const { outputTokens } = granted;
-		// An engine that receives the output limit cannot cost more than was reserved.
-		return outputTokens === undefined ? call : boundOutput(call, outputTokens);
-	};
-	const refused = (thrown: unknown): never => {
+		return granted;
+	} catch (thrown) {
 		const refusal = toAiError(thrown);
 		// The surface runs the request again, in the gateway.
 		if (admission.credential.gateway === null && refusal instanceof GatewayRequired) exchange.dismiss();
 		else exchange.refuse(refusal);
 		throw refusal;
-	};
-	const leased = ledger.admitFromLease(admission);
-	return leased ? admitted(leased) : ledger.admit(admission).then(admitted, refused);
+	}
 }
 
 /** The request in the terms of the account's object. */

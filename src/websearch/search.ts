@@ -8,6 +8,7 @@ import { getJson, postJson } from "../backends/transport/http.ts";
 import { toAiError } from "../core/errors.ts";
 import { exact } from "../counting/quantities.ts";
 import { SEARCH_CALL } from "../outbound/limits.ts";
+import { admitExchange } from "../pipeline/admit.ts";
 import { Exchange } from "../pipeline/exchange.ts";
 import { limitsOf, rulesOf } from "../pipeline/limits.ts";
 import type { InferenceRequest, Served } from "../pipeline/request.ts";
@@ -36,7 +37,8 @@ export async function search(
 	const exchange = new Exchange(request, services);
 	const served: Served = { backend: provider.name, model: provider.model.id, attempts: 1, wasted: [] };
 	try {
-		await admit(exchange, request, provider, services);
+		const admission = admissionOf(request, provider, services);
+		await admitExchange(exchange, { admission, model: provider.model }, services.ledgers);
 		const items = await found(request, chosen, services);
 		exchange.complete("ok", { measured: exact({}), served });
 		return items;
@@ -48,17 +50,16 @@ export async function search(
 	}
 }
 
-async function admit(
-	exchange: Exchange,
+function admissionOf(
 	{ id, caller: { account, credential } }: SearchRequest,
 	{ model }: ConfiguredProvider,
-	{ ledgers, limits }: PipelineServices,
-): Promise<void> {
+	{ limits }: PipelineServices,
+): Admission {
 	const accountLimits = limitsOf(limits, account);
 	const { requestsPerMinute }: { requestsPerMinute: Partial<Record<string, number>> } = accountLimits;
 	const perMinute = accountLimits.models.get(model.id)?.requestsPerMinute ?? requestsPerMinute[TASK];
 	const [price] = model.prices;
-	const admission: Admission = {
+	return {
 		ticket: id,
 		credential,
 		model: model.id,
@@ -73,15 +74,6 @@ async function admit(
 		},
 		holdMs: limits.holdMs,
 	};
-	const ledger = ledgers.of(account);
-	exchange.reserve(admission, model);
-	try {
-		exchange.admit(ledger.admitFromLease(admission) ?? (await ledger.admit(admission)));
-	} catch (thrown) {
-		const refusal = toAiError(thrown);
-		exchange.refuse(refusal);
-		throw refusal;
-	}
 }
 
 async function found(
