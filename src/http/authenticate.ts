@@ -44,12 +44,11 @@ export class Authenticator implements Authentication {
 	identify(c: Context, { account, credentials, permission }: Endpoint): Identity | Promise<Identity> {
 		if (permission === "none") return {};
 		const bearer = this.#read(c.req, credentials);
-		const identity = (id: string | undefined): Identity =>
-			id === undefined ? { bearer } : { bearer, caller: callerFrom(bearer, id, c.req.path) };
-		if (account === "path") return identity(c.req.param("account"));
-		return account === "token" && bearer.account === undefined
-			? this.#soleAccount(c.req.path).then(identity)
-			: identity(bearer.account);
+		const { path } = c.req;
+		if (account === "token" && bearer.account === undefined)
+			return this.#soleAccount(path).then((sole) => ({ bearer, caller: callerFrom(bearer, sole, path) }));
+		const id = account === "path" ? c.req.param("account") : bearer.account;
+		return id === undefined ? { bearer } : { bearer, caller: callerFrom(bearer, id, path) };
 	}
 
 	verify(

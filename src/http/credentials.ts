@@ -114,16 +114,12 @@ export function credentialReader({ allowAnonymous, adminToken }: Access): Creden
 export const usedLocation = (
 	request: HonoRequest,
 	locations: readonly CredentialLocation[],
-): CredentialLocation | undefined =>
-	locations.find((location) => isEnabled(request, location) && textAt(request, location) !== undefined);
-
-const isEnabled = (request: HonoRequest, { requires }: CredentialLocation): boolean =>
-	requires === undefined || request.header(requires) !== undefined;
+): CredentialLocation | undefined => locations.find((location) => textAt(request, location) !== undefined);
 
 /** The text with the scheme `Bearer`, which is added if the location has none. */
 function textIn(request: HonoRequest, locations: readonly CredentialLocation[]): string | undefined {
 	for (const location of locations) {
-		const text = isEnabled(request, location) ? textAt(request, location) : undefined;
+		const text = textAt(request, location);
 		if (text === undefined) continue;
 		if (location.acceptsSdkSchemes) return text.replace(SDK_SCHEME, "Bearer ");
 		return location.scheme ? text : `Bearer ${text}`;
@@ -131,7 +127,8 @@ function textIn(request: HonoRequest, locations: readonly CredentialLocation[]):
 	return undefined;
 }
 
-function textAt(request: HonoRequest, { in: place, name }: CredentialLocation): string | undefined {
+function textAt(request: HonoRequest, { in: place, name, requires }: CredentialLocation): string | undefined {
+	if (requires !== undefined && request.header(requires) === undefined) return undefined;
 	switch (place) {
 		case "header":
 			return request.header(name);
