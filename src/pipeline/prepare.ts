@@ -60,20 +60,18 @@ export const isUnpriced = ({ prices }: Pick<Model, "prices">, routed: ResolvedRo
  * Converts what the caller sent to a task's input. A body that is not JSON becomes the value of one field. Validates as Workers AI does
  * if the route is `strict`; without a route, leniently.
  */
-export function parse(
+export async function parse(
 	sent: Inputs,
 	{ reader, writer }: Dialect,
 	{ model, routed }: Pick<ResolvedModel, "model" | "routed">,
-): Parsed | Promise<Parsed> {
+): Promise<Parsed> {
 	const strict = routed?.strict ?? false;
 	if (!reader.isBatch) refuseQueued(sent.fields);
-	const read = (fields: unknown): Parsed => {
-		const inputs = validate(reader.schema(model, strict), fields);
-		const call = reader.read(inputs as never, model, strict, routed?.targets);
-		markDefaults(call, fields, inputs, model);
-		return { inputs, call, writer };
-	};
-	return sent.body ? joinBody(sent, sent.body, reader).then(read) : read(sent.fields);
+	const fields = sent.body ? await joinBody(sent, sent.body, reader) : sent.fields;
+	const inputs = validate(reader.schema(model, strict), fields);
+	const call = reader.read(inputs as never, model, strict, routed?.targets);
+	markDefaults(call, fields, inputs, model);
+	return { inputs, call, writer };
 }
 
 const QUEUE_FIELDS = ["requests", "request_id"] as const;

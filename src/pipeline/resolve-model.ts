@@ -31,18 +31,12 @@ export interface ResolvedModel {
 	routed: ResolvedRoute | undefined;
 }
 
-export function resolveModel(
+export async function resolveModel(
 	name: string,
 	caller: AliasCaller,
 	services: AliasServices & AuthorizeServices,
-): ResolvedModel | Promise<ResolvedModel> {
-	const id = modelOf(name, caller, services);
-	return typeof id === "string"
-		? resolvedModel(id, services)
-		: id.then((found) => resolvedModel(found, services));
-}
-
-function resolvedModel(id: string, services: AuthorizeServices): ResolvedModel {
+): Promise<ResolvedModel> {
+	const id = await modelOf(name, caller, services);
 	const routed = services.routing.find(id);
 	return { model: authorize(id, routed, services), routed };
 }

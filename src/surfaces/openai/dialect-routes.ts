@@ -63,7 +63,6 @@ export function runForm(route: OpenaiRoute): RunRoute {
 }
 
 export function dialectRoute(path: string, route: OpenaiRoute): AppRouteDeclaration {
-	const run = runJson(route);
 	return {
 		method: "POST",
 		path,
@@ -73,15 +72,14 @@ export function dialectRoute(path: string, route: OpenaiRoute): AppRouteDeclarat
 		...(route.credentials && { credentials: route.credentials }),
 		input: { ...BY_MODEL, example: route.example },
 		output: BY_MODEL,
-		handler: (c, call) => run(c, call),
+		handler: runJson(route),
 	};
 }
 
 export function formRoute(path: string, route: OpenaiRoute): AppRouteDeclaration {
-	const run = runForm(route);
 	return {
 		...dialectRoute(path, route),
 		input: { type: "multipart/form-data", schema: "by-model", example: route.example },
-		handler: (c, call) => run(c, call),
+		handler: runForm(route),
 	};
 }
