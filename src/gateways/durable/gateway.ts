@@ -1,5 +1,6 @@
 /** The `Gateway` object: the logs and the limits of one gateway. */
 import { DurableObject } from "cloudflare:workers";
+import { setAlarmBy } from "../../core/earliest-alarm.ts";
 import { eraseObject } from "../../core/erase-object.ts";
 import type {
 	ComparisonPage,
@@ -235,9 +236,7 @@ export class Gateway extends DurableObject<GatewayBindings> {
 	/** Deletes the objects of deleted logs. If the bucket fails, the alarm repeats it. */
 	async #deleteObjects(): Promise<void> {
 		if ((await this.#objects?.sweep()) ?? true) return;
-		const again = Date.now() + DELETE_AGAIN_MS;
-		const alarm = await this.ctx.storage.getAlarm();
-		if (alarm === null || alarm > again) await this.ctx.storage.setAlarm(again);
+		await setAlarmBy(this.ctx.storage, Date.now() + DELETE_AGAIN_MS);
 	}
 
 	async #schedule(): Promise<void> {

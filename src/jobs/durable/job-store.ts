@@ -52,7 +52,6 @@ export abstract class JobStoreObject extends DurableObject {
 	/** Deletes what has expired, and puts batches into the queue that are not there. */
 	override async alarm(): Promise<void> {
 		const { account } = this.#tables;
-		this.#tables.endAlarm();
 		if (account === undefined) return;
 		try {
 			await this.#deleteExpired(account);

@@ -1,4 +1,5 @@
 /** The tables of the `JobStore` object, and its alarm. */
+import { setAlarmBy } from "../../core/earliest-alarm.ts";
 import { hasEnded } from "../batches/records.ts";
 import type { JobUsage } from "../records.ts";
 import { AdapterTable } from "./adapter-table.ts";
@@ -25,8 +26,6 @@ export class JobTables {
 	readonly lines: LineTable;
 	readonly bills: BillTable;
 	readonly #storage: DurableObjectStorage;
-	/** When the alarm rings. `undefined`: not read yet. */
-	#alarm: number | undefined;
 
 	constructor(storage: DurableObjectStorage) {
 		const { sql } = storage;
@@ -81,15 +80,7 @@ export class JobTables {
 	}
 
 	/** Sets the alarm to this time, unless there is an earlier one. */
-	async scheduleAt(time: number): Promise<void> {
-		this.#alarm ??= (await this.#storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
-		if (this.#alarm <= time) return;
-		this.#alarm = time;
-		await this.#storage.setAlarm(time);
-	}
-
-	/** The alarm rings, and there is none any more. */
-	endAlarm(): void {
-		this.#alarm = Number.POSITIVE_INFINITY;
+	scheduleAt(time: number): Promise<void> {
+		return setAlarmBy(this.#storage, time);
 	}
 }

@@ -129,7 +129,6 @@ export abstract class ResponseStoreObject extends DurableObject {
 	/** Deletes what has expired, and puts responses into the queue that are not there. */
 	override async alarm(): Promise<void> {
 		const now = Date.now();
-		this.#tables.endAlarm();
 		this.#tables.deleteExpired(now);
 		await this.#tables.enqueueAgain(now, (items) => this.queue().enqueue(items));
 		await this.#tables.schedule();

@@ -1,4 +1,5 @@
 /** The tables of a `ResponseStore` object, and what its parts have in common. */
+import { setAlarmBy } from "../../core/earliest-alarm.ts";
 import type { WorkId } from "../../storage/queue/work.ts";
 import { backgroundItem } from "../background-item.ts";
 import type {
@@ -42,8 +43,6 @@ export class StoreTables {
 	readonly events: EventTable;
 	readonly usage: ResponseStoreUsage;
 	readonly #storage: DurableObjectStorage;
-	/** When the alarm rings. `undefined`: not read yet. */
-	#alarm: number | undefined;
 	/** Readers of events, and runs that wait for their cancellation, by response. */
 	readonly #waiting = new Map<string, Set<() => void>>();
 
@@ -214,16 +213,8 @@ export class StoreTables {
 	}
 
 	/** Sets the alarm to this time, unless there is an earlier one. */
-	async scheduleAt(time: number): Promise<void> {
-		this.#alarm ??= (await this.#storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
-		if (this.#alarm <= time) return;
-		this.#alarm = time;
-		await this.#storage.setAlarm(time);
-	}
-
-	/** The alarm rings, and there is none any more. */
-	endAlarm(): void {
-		this.#alarm = Number.POSITIVE_INFINITY;
+	scheduleAt(time: number): Promise<void> {
+		return setAlarmBy(this.#storage, time);
 	}
 
 	/** Resolves at the next change of a response that has not ended. */

@@ -3,6 +3,7 @@
  * whose store is `pieces`. A small object is stored with one call and one commit.
  */
 import { DurableObject } from "cloudflare:workers";
+import { setAlarmBy } from "../../core/earliest-alarm.ts";
 import { eraseObject } from "../../core/erase-object.ts";
 import {
 	BlobTable,
@@ -261,8 +262,7 @@ export class BlobStoreObject extends DurableObject {
 		const [next] = this.#table.nextLoose(1);
 		if (!next) return;
 		const at = Math.max(next.collectAt, this.#live.endOf(next.content) ?? 0, Date.now());
-		const current = await this.ctx.storage.getAlarm();
-		if (current === null || current > at) await this.ctx.storage.setAlarm(at);
+		await setAlarmBy(this.ctx.storage, at);
 	}
 
 	#refusal(store: StoreName, added: number, maxBytes: number): PutRefusal | undefined {

@@ -3,6 +3,7 @@
  * are in a vector index, and the durable queue indexes them (work.ts). The object puts items into the queue again that are not there.
  */
 import { DurableObject } from "cloudflare:workers";
+import { setAlarmBy } from "../../../core/earliest-alarm.ts";
 import type { Queue } from "../../../storage/queue/work.ts";
 import { MAX_ITEMS } from "../limits.ts";
 import { indexedMetadata } from "../metadata.ts";
@@ -287,9 +288,8 @@ export abstract class SearchInstanceObject extends DurableObject {
 		if (work.length > 0) await queue.enqueue(work).catch(() => 0);
 	}
 
-	async #schedule(time: number): Promise<void> {
-		const set = await this.ctx.storage.getAlarm();
-		if (set === null || set > time) await this.ctx.storage.setAlarm(time);
+	#schedule(time: number): Promise<void> {
+		return setAlarmBy(this.ctx.storage, time);
 	}
 
 	#open(): SearchTables {
