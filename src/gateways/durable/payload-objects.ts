@@ -2,6 +2,7 @@
  * Stores large payloads of a gateway's log in an R2 bucket, and deletes them with their log. It never throws: a payload that cannot be
  * stored is absent, and a deletion that fails is repeated.
  */
+import { withTimeout } from "../../core/with-timeout.ts";
 import type { LargePayload } from "../logs/log-batch.ts";
 import type { PayloadTable } from "./payload-table.ts";
 
@@ -80,15 +81,11 @@ export class PayloadObjects {
 	}
 
 	async #attempt<T>(call: () => Promise<T>): Promise<T | undefined> {
-		const { promise: late, reject } = Promise.withResolvers<never>();
-		const timer = setTimeout(() => reject(new Error("The bucket does not answer")), TIMEOUT_MS);
 		try {
-			return await Promise.race([call(), late]);
+			return await withTimeout(call(), TIMEOUT_MS, () => new Error("The bucket does not answer"));
 		} catch {
 			this.#pausedUntil = this.#now() + PAUSE_MS;
 			return undefined;
-		} finally {
-			clearTimeout(timer);
 		}
 	}
 }

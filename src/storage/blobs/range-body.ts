@@ -1,4 +1,5 @@
 /** A part of the body of a store's answer. A store that is silent for too long ends it with a failure. */
+import { withTimeout } from "../../core/with-timeout.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 
 interface BodyRange {
@@ -22,7 +23,7 @@ export function rangeBody(
 	return new PulledStream<Uint8Array>({
 		async pull() {
 			while (left > 0) {
-				const piece = await timed(source.pull(), { idleMs, silent }).catch((failure: unknown) => {
+				const piece = await withTimeout(source.pull(), idleMs, silent).catch((failure: unknown) => {
 					// A silent store keeps its connection open.
 					void source.cancel(failure).catch(() => {});
 					throw failure;
@@ -39,17 +40,4 @@ export function rangeBody(
 		},
 		cancel: (reason) => source.cancel(reason),
 	});
-}
-
-async function timed<T>(
-	pending: Promise<T>,
-	{ idleMs, silent }: Pick<BodyRange, "idleMs" | "silent">,
-): Promise<T> {
-	const { promise: late, reject } = Promise.withResolvers<never>();
-	const timer = setTimeout(() => reject(silent()), idleMs);
-	try {
-		return await Promise.race([pending, late]);
-	} finally {
-		clearTimeout(timer);
-	}
 }

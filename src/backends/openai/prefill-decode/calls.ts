@@ -9,6 +9,7 @@ import { toAiError } from "../../../core/errors.ts";
 import { parseExactly } from "../../../core/exact-json.ts";
 import { lazy } from "../../../core/lazy.ts";
 import { SentUsage, type Usage } from "../../../core/usage.ts";
+import { withTimeout } from "../../../core/with-timeout.ts";
 import { EventStream } from "../../../streams/sse.ts";
 import type { PrefillLeg, Target } from "../../backend.ts";
 import { postStream, type StreamReply } from "../../transport/http.ts";
@@ -145,7 +146,8 @@ async function callTogether<Reply>(pair: Pair<Reply>, body: LegBody): Promise<Bo
 					return prefill.latest;
 				},
 				async arrived() {
-					if (!prefill.isOver) await within(GRACE_MS, ended);
+					const late = () => new Error("The prefill replica still sends its reply");
+					if (!prefill.isOver) await withTimeout(ended, GRACE_MS, late).catch(() => {});
 					return prefill.latest;
 				},
 			},
@@ -197,11 +199,4 @@ async function drain(stream: ReadableStream<Uint8Array>): Promise<void> {
 	while (await events.pull()) {
 		// Only the usage is needed, which the stream's progress has.
 	}
-}
-
-async function within(milliseconds: number, work: Promise<void>): Promise<void> {
-	const { promise: limit, resolve } = Promise.withResolvers<void>();
-	const timer = setTimeout(resolve, milliseconds);
-	await Promise.race([work, limit]);
-	clearTimeout(timer);
 }
