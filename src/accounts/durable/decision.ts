@@ -3,7 +3,7 @@ import { FAILURES, type FailureKey } from "../../core/errors.ts";
 import type { Admission, Admitted, Budget, RateLimit } from "../admission.ts";
 import type { BoundGateway } from "../bound-gateway.ts";
 import { type Instant, nextMidnight, nextMonth } from "../clock.ts";
-import { hasBudget, type TokenLimits } from "../token-command.ts";
+import type { TokenLimits } from "../token-command.ts";
 import { type Budgets, describeRefusal, describeUnpriced } from "./budgets.ts";
 import type { LimitStatusQuery } from "./limit-status.ts";
 import type { FullRate, Windows } from "./windows.ts";
@@ -30,15 +30,22 @@ export function budgetsOfToken({ id, limits }: Pick<VerifiedToken, "id" | "limit
 	return budgets;
 }
 
-/** Adds the token's own limits to those of the account and the model. */
+interface RequestLimits {
+	budgets: readonly Budget[];
+	rates: readonly RateLimit[];
+}
+
+/** Adds the token's own limits to those of the account and the model. `limited`: the token has a budget. */
 export function withTokenLimits(
-	{ budgets, rates }: { budgets: readonly Budget[]; rates: readonly RateLimit[] },
+	{ budgets, rates }: RequestLimits,
 	token: VerifiedToken | undefined,
-): { budgets: readonly Budget[]; rates: readonly RateLimit[] } {
-	if (!token) return { budgets, rates };
+): RequestLimits & { limited: boolean } {
+	if (!token) return { budgets, rates, limited: false };
 	const { requestsPerMinute: perMinute } = token.limits;
+	const own = budgetsOfToken(token);
 	return {
-		budgets: [...budgets, ...budgetsOfToken(token)],
+		limited: own.length > 0,
+		budgets: [...budgets, ...own],
 		rates: perMinute === undefined ? rates : [...rates, { key: `token:${token.id}`, perMinute }],
 	};
 }
@@ -103,8 +110,7 @@ export function decide(
 ): LimitDecision {
 	const { model, unpriced } = request;
 	const { now } = instant;
-	const { budgets, rates } = withTokenLimits(request, token);
-	const limited = token !== undefined && hasBudget(token.limits);
+	const { budgets, rates, limited } = withTokenLimits(request, token);
 	const full = windows.refusing(rates, now);
 	const grant = balances.grant(request.cost, budgets);
 	const refusals: LimitRefusal[] = [];

@@ -2,7 +2,6 @@
 import type { JournalBatch, LeasedRequest, Renewal, Settlement } from "../admission.ts";
 import { nextMidnight, utcDay } from "../clock.ts";
 import { LEASE_MS, type Lease, MAX_LEASE_MS } from "../lease.ts";
-import { hasBudget } from "../token-command.ts";
 import { type Budgets, maxCost } from "./budgets.ts";
 import { keysOf, remainingInRates, type VerifiedToken, withTokenLimits } from "./decision.ts";
 import { grantedLease, type HeldLease, Leases } from "./leases.ts";
@@ -65,8 +64,7 @@ export class LeasedRequests extends Leases {
 	 */
 	grant(renewal: Renewal, token: VerifiedToken | undefined, now: number): Lease | undefined {
 		const { holdMs, lease: leaseRequest, model, task } = renewal;
-		const { budgets, rates } = withTokenLimits(renewal, token);
-		const limited = token !== undefined && hasBudget(token.limits);
+		const { budgets, rates, limited } = withTokenLimits(renewal, token);
 		const limitFlags = { isBudgeted: budgets.length > 0, limited };
 		const granted = this.get(leaseRequest.id);
 		if (granted) return grantedLease(granted, limitFlags);
