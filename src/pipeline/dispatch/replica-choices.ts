@@ -1,5 +1,4 @@
 /** The replicas that the pools of a request have chosen, and those that are left to try. */
-import type { CircuitState } from "../../fleet/breaker.ts";
 import type { Health } from "../../fleet/health.ts";
 import type { Addressed } from "../../fleet/watched-call.ts";
 import type { PoolRequest, Usable } from "../../pools/choice.ts";
@@ -31,8 +30,8 @@ export interface StartedFlights {
 	prefill?: StartedPrefill;
 }
 
-/** `hasRoom`: the replica is below its limit of requests. */
-export type Accepts = (circuit: CircuitState, hasRoom: boolean) => boolean;
+/** `ready`: the circuit is not open, and a replica is below its limit of requests. */
+export type AcceptedTargets = "ready" | "any";
 
 export class ReplicaChoices {
 	readonly #services: QueueServices;
@@ -83,8 +82,7 @@ export class ReplicaChoices {
 		const { decodesAlone } = DISAGGREGATIONS[disaggregation.protocol];
 		const legs = this.#chooseLegs(chosen, {
 			answer: ({ url }) => url === target.url,
-			prefill: (replica) =>
-				!decodesAlone && this.#isPrefillUsable(chosen.pooled, replica.url, (circuit) => circuit !== "open"),
+			prefill: (replica) => !decodesAlone && this.#isPrefillUsable(chosen.pooled, replica.url, "ready"),
 		});
 		if (!legs) return false;
 		const { pairCounts } = chosen.pooled.pool;
@@ -96,8 +94,8 @@ export class ReplicaChoices {
 	}
 
 	/** Takes a replica. Returns nothing if the pool has none that is accepted. */
-	choose(pooled: PooledTarget, accepts: Accepts): PlannedTarget | undefined {
-		const { health, poolRequest } = this.#services;
+	choose(pooled: PooledTarget, accepted: AcceptedTargets): PlannedTarget | undefined {
+		const { poolRequest } = this.#services;
 		const { pool } = pooled;
 		const request = this.#requests.get(pooled) ?? poolRequest(pooled);
 		this.#requests.set(pooled, request);
@@ -107,8 +105,8 @@ export class ReplicaChoices {
 			{
 				answer: ({ url, requests }) =>
 					!this.#isTaken(pooled, url) &&
-					accepts(health.circuit(addressOf(pooled, url)), requests < maxRequests),
-				prefill: ({ url }) => this.#isPrefillUsable(pooled, url, accepts),
+					(accepted === "any" || (requests < maxRequests && !this.#isOpen(pooled, url))),
+				prefill: ({ url }) => this.#isPrefillUsable(pooled, url, accepted),
 			},
 		);
 		if (!legs) return undefined;
@@ -131,10 +129,12 @@ export class ReplicaChoices {
 		return chooseLegs(pooled.pool, query);
 	}
 
-	#isPrefillUsable(pooled: PooledTarget, url: string, accepts: Accepts): boolean {
-		return (
-			!this.#failedPrefills.has(url) && accepts(this.#services.health.circuit(addressOf(pooled, url)), true)
-		);
+	#isPrefillUsable(pooled: PooledTarget, url: string, accepted: AcceptedTargets): boolean {
+		return !this.#failedPrefills.has(url) && (accepted === "any" || !this.#isOpen(pooled, url));
+	}
+
+	#isOpen(pooled: PooledTarget, url: string): boolean {
+		return this.#services.health.circuit(addressOf(pooled, url)) === "open";
 	}
 
 	#targetAt(pooled: PooledTarget, replica: Replica): PlannedTarget {

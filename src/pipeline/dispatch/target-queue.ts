@@ -4,7 +4,12 @@
  */
 import type { Legs } from "../../pools/prefill-decode/legs.ts";
 import { isPooled, type PlannedTarget, type PlanTarget } from "../plan.ts";
-import { type Accepts, type QueueServices, ReplicaChoices, type StartedFlights } from "./replica-choices.ts";
+import {
+	type AcceptedTargets,
+	type QueueServices,
+	ReplicaChoices,
+	type StartedFlights,
+} from "./replica-choices.ts";
 
 export class TargetQueue {
 	readonly #services: QueueServices;
@@ -27,8 +32,7 @@ export class TargetQueue {
 	 * these is taken.
 	 */
 	next(optional = false): PlannedTarget | undefined {
-		const ready = this.#take((circuit, hasRoom) => circuit !== "open" && hasRoom);
-		return ready ?? (optional ? undefined : this.#take(() => true));
+		return this.#take("ready") ?? (optional ? undefined : this.#take("any"));
 	}
 
 	/** The target may be taken again. */
@@ -54,13 +58,13 @@ export class TargetQueue {
 		return this.#choices?.replacePrefill(target) ?? false;
 	}
 
-	#take(accepts: Accepts): PlannedTarget | undefined {
+	#take(accepted: AcceptedTargets): PlannedTarget | undefined {
 		const { health } = this.#services;
 		for (const target of this.#targets) {
 			if (isPooled(target)) {
-				const replica = this.#replicas.choose(target, accepts);
+				const replica = this.#replicas.choose(target, accepted);
 				if (replica) return replica;
-			} else if (accepts(health.circuit(target), true)) {
+			} else if (accepted === "any" || health.circuit(target) !== "open") {
 				this.#targets = this.#targets.filter((other) => other !== target);
 				return target;
 			}
