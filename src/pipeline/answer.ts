@@ -29,9 +29,7 @@ async function callEngines(
 ): Promise<EngineAnswer> {
 	const { request, model, routed, call, signal } = answering;
 	const { options, session } = request;
-	// Usually nothing is due.
-	const reading = services.pools.refresh(routed?.targets ?? []);
-	if (reading) await reading;
+	await services.pools.refresh(routed?.targets ?? []);
 	let plan = route(model.id, routed, services, session);
 	if (plan.targets.some(isPooled)) plan = await preparePools(plan, exchange, answering, services);
 	if (options?.rejectIfBusy) plan = withoutWaiting(plan);

@@ -123,8 +123,8 @@ export interface EstimatedCost extends CostEstimate {
 }
 
 export function estimateCost(call: TaskCall, model: Model, routed: ResolvedRoute | undefined): EstimatedCost {
-	const ignoresDefaults = routed?.targets.some(({ urls: [url], ...target }) =>
-		servesOwnModels({ ...target, url }),
+	const ignoresDefaults = routed?.targets.some(({ kind, model: name, urls: [url] }) =>
+		servesOwnModels({ kind, model: name, url }),
 	);
 	const task = definitionOf(call);
 	const { input } = ignoresDefaults ? withoutDefaultLimit(call) : call;

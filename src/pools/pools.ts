@@ -102,16 +102,14 @@ export class Pools {
 		this.demandReports = services.demandReports;
 	}
 
-	/**
-	 * A request for one of these backends has arrived: reads what is due of their replicas. Returns nothing if the request need
-	 * not wait. Never rejects.
-	 */
-	refresh(backends: readonly PolledBackend[]): Promise<unknown> | undefined {
+	/** A request for one of these backends has arrived: reads what is due of their replicas, which is usually nothing. Never rejects. */
+	async refresh(backends: readonly PolledBackend[]): Promise<void> {
 		const reading = this.refreshLists(backends);
-		return reading ? reading.then(() => this.#poll(backends)) : this.#poll(backends);
+		if (reading) await reading;
+		this.#poll(backends);
 	}
 
-	/** The same, without polls of the engines. */
+	/** The same, without polls of the engines. Returns nothing if nothing is due. */
 	refreshLists(backends: readonly PooledBackend[]): Promise<unknown> | undefined {
 		const { changes, discoveries } = this.#services;
 		const reads: Promise<unknown>[] = [];
@@ -177,7 +175,7 @@ export class Pools {
 			await this.#services.discoveries?.refreshNow(backend, pool.discover, pool.disaggregation?.protocol);
 	}
 
-	#poll(backends: readonly PolledBackend[]): undefined {
+	#poll(backends: readonly PolledBackend[]): void {
 		const { loadExchange, polls } = this.#services;
 		for (const backend of backends) {
 			const { pollMs } = backend.pool ?? DEFAULTS;
