@@ -12,8 +12,8 @@ import { settledElsewhere } from "./settled-elsewhere.ts";
 const SWEEP_MS = 1_000;
 /** A sweep of this age is considered lost. */
 const LOST_AFTER_MS = 2 * SWEEP_MS;
-/** Shorter limits have a native timer from the start. */
-const MIN_LAZY_MS = 15_000;
+/** Shorter limits have a native timer from the start. That of a small body (`http/body.ts`) has none. */
+const MIN_LAZY_MS = 10_000;
 
 export interface Timer {
 	cancel(): void;

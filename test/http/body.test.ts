@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { LazyTimers } from "../../src/core/lazy-timer.ts";
 import { boundDepth, parseJson, readInputs } from "../../src/http/body.ts";
 
 const limits = { jsonBytes: 100, uploadBytes: 200, jsonDepth: 4, bodyMs: 60_000 };
@@ -14,6 +15,22 @@ describe("readInputs", () => {
 	it("reads JSON by its content type", async () => {
 		expect(await read('{"a":1}', "application/json; charset=utf-8")).toEqual({ fields: { a: 1 } });
 		expect(await read("[1]", "application/json")).toEqual({ fields: [1] });
+	});
+
+	it("limits the time of a small body without a native timer for each", async () => {
+		const native = vi.spyOn(globalThis, "setTimeout");
+		const { start: startTimer } = new LazyTimers({ keepAlive: () => {}, now: () => Date.now() });
+		const request = () =>
+			new Request("http://x/", {
+				method: "POST",
+				headers: { "content-type": "application/json", "content-length": "7" },
+				body: '{"a":1}',
+			});
+		for (let i = 0; i < 3; i++)
+			expect(await readInputs(request(), { limits, startTimer })).toEqual({ fields: { a: 1 } });
+		// That of the sweep.
+		expect(native).toHaveBeenCalledTimes(1);
+		native.mockRestore();
 	});
 
 	it("reads JSON with a default content type of clients", async () => {
