@@ -8,6 +8,7 @@ import { lazy } from "../src/core/lazy.ts";
 import type { Access } from "../src/http/credentials.ts";
 import { adapterFinder } from "../src/jobs/client/account-adapters.ts";
 import { Jobs, jobCalls } from "../src/jobs/client/jobs.ts";
+import { createPersistent } from "../src/persistent-services.ts";
 import type { Caller } from "../src/pipeline/request.ts";
 import { StoredResponses, storeCalls } from "../src/responses/client/stored-responses.ts";
 import { convertFile } from "../src/retrieval/documents/convert-file.ts";
@@ -15,7 +16,7 @@ import { SearchInstances, searchObjects } from "../src/retrieval/search/client/s
 import { QueryCounts } from "../src/retrieval/vectors/client/query-counts.ts";
 import { VectorIndexes } from "../src/retrieval/vectors/client/vector-indexes.ts";
 import { vectorObjects } from "../src/retrieval/vectors/client/vector-objects.ts";
-import { createPersistent, servicesOf } from "../src/services.ts";
+import { servicesOf } from "../src/services.ts";
 import { apiFiles } from "../src/surfaces/operations/api-files.ts";
 import type { AppServices } from "../src/surfaces/services.ts";
 import { ledgerObserver, unbilledObserversOf } from "../src/telemetry/exchange-observer.ts";

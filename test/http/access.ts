@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import type { Hono } from "hono";
 import { createApp } from "../../src/app.ts";
 import { configure } from "../../src/config/index.ts";
-import { createPersistent } from "../../src/services.ts";
+import { createPersistent } from "../../src/persistent-services.ts";
 import type { AppServices } from "../../src/surfaces/services.ts";
 import { newAccount } from "../accounts/fixtures.ts";
 import { replaceServices, type TestOptions, testServices } from "../gateway.ts";

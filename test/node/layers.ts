@@ -5,6 +5,7 @@
 export const LAYERS: readonly (readonly string[])[] = [
 	["index.ts"],
 	["app.ts", "services.ts"],
+	["persistent-services.ts"],
 	["work-handlers.ts"],
 	["config"],
 	["surfaces"],

@@ -55,6 +55,7 @@ const CLEAN = [
 	"src/config",
 	"src/core",
 	"src/app.ts",
+	"src/persistent-services.ts",
 	"src/services.ts",
 	"src/http",
 	"src/surfaces",

@@ -32,7 +32,8 @@ describe("the sources", () => {
 	/** Each calls a binding, an object or the app of this Worker, or defines the runtime's `fetch` as a service. */
 	const EXCEPTIONS: Readonly<Record<string, string>> = {
 		"index.ts": "calls the app",
-		"services.ts": "makes the services from the runtime's fetch and from bindings",
+		"persistent-services.ts": "makes the services from the runtime's fetch and from bindings",
+		"services.ts": "gives the drivers of databases the runtime's connect",
 		"outbound/call-out.ts": "is the way out",
 		"outbound/driver-socket.ts": "is the way out of the drivers of databases",
 		"gateways/client/stream-runs.ts": "calls an object",

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { configure } from "../../../src/config/index.ts";
-import { createPersistent } from "../../../src/services.ts";
+import { createPersistent } from "../../../src/persistent-services.ts";
 import { newAccount } from "../../accounts/fixtures.ts";
 import { replaceServices, testServices } from "../../gateway.ts";
 import { ADMIN, closedGateway, failureOf, json, tokenBody, V4 } from "../../http/access.ts";

@@ -5,7 +5,7 @@ import { createApp } from "../../../src/app.ts";
 import { configure } from "../../../src/config/index.ts";
 import { Gateways, type RegistryCalls } from "../../../src/gateways/client/gateways.ts";
 import { DEFAULT_SETTINGS } from "../../../src/gateways/settings.ts";
-import { createPersistent } from "../../../src/services.ts";
+import { createPersistent } from "../../../src/persistent-services.ts";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import { newAccount } from "../../accounts/fixtures.ts";
 import {

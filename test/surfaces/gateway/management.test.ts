@@ -3,7 +3,8 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { configure } from "../../../src/config/index.ts";
-import { createPersistent, servicesOf } from "../../../src/services.ts";
+import { createPersistent } from "../../../src/persistent-services.ts";
+import { servicesOf } from "../../../src/services.ts";
 import { ROUTES } from "../../../src/surfaces/routes.ts";
 import { ADMIN, closedGateway, failureOf, json, tokenBody, V4 } from "../../http/access.ts";
 

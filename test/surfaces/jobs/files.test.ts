@@ -7,7 +7,8 @@ import { describe, expect, it } from "vitest";
 import { configure } from "../../../src/config/index.ts";
 import { Jobs, jobCalls } from "../../../src/jobs/client/jobs.ts";
 import type { JobStoreObject } from "../../../src/jobs/durable/job-store.ts";
-import { createPersistent, servicesOf } from "../../../src/services.ts";
+import { createPersistent } from "../../../src/persistent-services.ts";
+import { servicesOf } from "../../../src/services.ts";
 import { BASE, type TestGateway, testGateway } from "../../gateway.ts";
 import { closedGateway } from "../../http/access.ts";
 
