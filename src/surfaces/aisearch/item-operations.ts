@@ -122,7 +122,7 @@ export async function syncItem(id: string, { instance, services }: InstanceCall)
 
 /** Throws 7041. */
 export async function deleteItem(id: string, { instance, services }: InstanceCall): Promise<SearchItem> {
-	const item = await instance.call((object) => object.remove(id, services.now()));
+	const item = await instance.call((object) => object.remove(id));
 	if (!item) throw searchFailure("searchItemNotFound");
 	await deleteFile(instance, item.content, services);
 	const { account, record } = instance;

@@ -1,5 +1,8 @@
 /** Calls of AI Search's REST API. The queue runs each item at once, unless a test holds it. */
 
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { type NewWork, PostponedWork } from "../../../src/storage/queue/work.ts";
 import { searchWork } from "../../../src/surfaces/aisearch/work.ts";
@@ -16,6 +19,17 @@ interface Answer {
 	// biome-ignore lint/suspicious/noExplicitAny: the same.
 	result_info?: any;
 	errors: { code: number; message: string }[];
+}
+
+/** What the alarms of instances put into the Worker's own queue stays there, until the mocks are restored. */
+export async function holdAlarms() {
+	const enqueue = vi.fn(async () => 0);
+	const prototype: { queue(): { enqueue: typeof enqueue } } = await runInDurableObject(
+		env.SEARCH_INSTANCE.getByName("held"),
+		(instance) => Object.getPrototypeOf(instance),
+	);
+	vi.spyOn(prototype, "queue").mockReturnValue({ enqueue });
+	return enqueue;
 }
 
 export function searchApi(options: TestOptions = {}) {

@@ -1,10 +1,8 @@
 /** AI Search over REST: namespaces, instances, items and jobs. Codes and texts: developers.cloudflare.com/ai-search. */
 
-import { runDurableObjectAlarm } from "cloudflare:test";
-import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { bufferedBytes } from "../../../src/core/process-counts.ts";
-import { searchApi } from "./api.ts";
+import { holdAlarms, searchApi } from "./api.ts";
 
 const NOW = "2026-11-21T12:00:00.000Z";
 const PASSWORDS = "# Passwords\n\nTo reset a password, open the settings page and choose Reset password.";
@@ -171,14 +169,16 @@ describe("instances", () => {
 
 	it("index all items again after a change of the index", async () => {
 		const api = searchApi();
+		const enqueue = await holdAlarms();
 		await api.create();
 		await api.upload("passwords.md", PASSWORDS, { metadata: '{"team": "support"}' });
 		await api.put("/instances/docs", { custom_metadata: [{ field_name: "team", data_type: "text" }] });
 		expect((await api.get("/instances/docs/items")).result).toMatchObject([{ status: "queued" }]);
 		const { record } = await api.services.searchInstances.open("local", "default", "docs");
 		expect(record.indexVersion).toBe(2);
-		// The object's alarm puts the items into the Worker's own queue. Here the test runs them.
-		await runDurableObjectAlarm(env.SEARCH_INSTANCE.getByName(record.object));
+		// The object's alarm, which is due, puts the items into the queue. Here the test runs them.
+		await vi.waitFor(() => expect(enqueue).toHaveBeenCalled());
+		vi.restoreAllMocks();
 		const [item] = (await api.get("/instances/docs/items")).result;
 		await api.runOne({
 			...{ account: "local", kind: "search", key: "again" },

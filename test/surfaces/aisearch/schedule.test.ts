@@ -1,18 +1,27 @@
-/** Jobs of sources that start by themselves, every `sync_interval` seconds. The alarm has the runtime's clock, which is days later. */
+/** Jobs of sources that start by themselves, every `sync_interval` seconds. */
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { syncItem, workInstance } from "../../../src/retrieval/search/work-items.ts";
-import { searchApi } from "./api.ts";
+import { holdAlarms, searchApi } from "./api.ts";
 
+const HOUR_MS = 3_600_000;
 const { LOGS_BUCKET: bucket } = env as unknown as { LOGS_BUCKET: R2Bucket };
 
+beforeEach(async () => void (await holdAlarms()));
+afterEach(() => {
+	vi.useRealTimers();
+	vi.restoreAllMocks();
+});
+
 async function scheduled(config: object = {}) {
+	const started = Date.now();
 	const prefix = `${crypto.randomUUID()}/`;
 	const buckets = { manuals: { binding: "LOGS_BUCKET" } };
 	const api = searchApi({
 		vars: { DEFAULT_BACKEND: "simulator", LOGS_BUCKET: bucket, AI_SEARCH: { buckets } },
 	});
+	(api.services as { now(): number }).now = () => Date.now();
 	await bucket.put(`${prefix}a.md`, "The first text.");
 	await api.create("docs", { source: "manuals", source_params: { prefix }, ...config });
 	const record = await api.services.searchInstances.find("local", "default", "docs");
@@ -23,7 +32,11 @@ async function scheduled(config: object = {}) {
 		...api,
 		prefix,
 		jobs,
-		alarm: () => runDurableObjectAlarm(env.SEARCH_INSTANCE.getByName(record.object)),
+		/** An hour later. */
+		alarm: () => {
+			vi.useFakeTimers({ toFake: ["Date"], now: started + HOUR_MS });
+			return runDurableObjectAlarm(env.SEARCH_INSTANCE.getByName(record.object));
+		},
 		run: (job: string) => api.runOne(syncItem(workInstance({ account: "local", record }), job)),
 	};
 }

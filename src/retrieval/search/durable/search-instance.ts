@@ -66,7 +66,7 @@ export abstract class SearchInstanceObject extends DurableObject {
 		});
 		// The first job is started by the one who sets the source.
 		if (setup.source)
-			await this.#schedule(
+			await this.#wake(
 				Math.max(Date.now() + ENQUEUE_AFTER_MS, tables.jobs.nextStart(setup.source.intervalMs)),
 			);
 	}
@@ -83,7 +83,7 @@ export abstract class SearchInstanceObject extends DurableObject {
 		if (!before && items.count >= MAX_ITEMS) return "full";
 		const stored = items.put(id, item, now);
 		logs.addItemLog(stored.id, { timestamp: now, action: "queued", message: "The file is stored" });
-		await this.#schedule(now + ENQUEUE_AFTER_MS);
+		await this.#wake();
 		return { item: stored, ...(before && { replaced: before.content }) };
 	}
 
@@ -103,7 +103,7 @@ export abstract class SearchInstanceObject extends DurableObject {
 	async sync(id: string, now: number): Promise<SearchItem | undefined> {
 		const { items } = this.#open();
 		items.requeue(id, { now });
-		await this.#schedule(now + ENQUEUE_AFTER_MS);
+		await this.#wake();
 		return items.get(id);
 	}
 
@@ -118,16 +118,16 @@ export abstract class SearchInstanceObject extends DurableObject {
 				items.requeue(id, { now, indexed: indexedMetadata({ key, metadata, timestamp }, custom) });
 			}
 		});
-		await this.#schedule(now);
+		await this.#wake(Date.now());
 	}
 
 	/** The deleted item. */
-	async remove(id: string, now: number): Promise<SearchItem | undefined> {
+	async remove(id: string): Promise<SearchItem | undefined> {
 		const tables = this.#open();
 		const item = tables.items.get(id);
 		if (!item) return undefined;
 		this.ctx.storage.transactionSync(() => removeItem(id, tables));
-		await this.#schedule(now + ENQUEUE_AFTER_MS);
+		await this.#wake();
 		return item;
 	}
 
@@ -164,7 +164,7 @@ export abstract class SearchInstanceObject extends DurableObject {
 			return true;
 		});
 		if (!isCurrent) return undefined;
-		await this.#schedule(now + ENQUEUE_AFTER_MS);
+		await this.#wake();
 		return { size: this.size(), hasStale: tables.items.hasEarlierPlans(key) };
 	}
 
@@ -235,7 +235,7 @@ export abstract class SearchInstanceObject extends DurableObject {
 		const start = () =>
 			hasSource ? jobs.startReading(job, cooldownMs) : jobs.start(job, items.ids(), cooldownMs);
 		const started = this.ctx.storage.transactionSync(start);
-		if (started) await this.#schedule(job.startedAt);
+		if (started) await this.#wake(Date.now());
 		return started;
 	}
 
@@ -260,7 +260,7 @@ export abstract class SearchInstanceObject extends DurableObject {
 		return new SourceReading({
 			tables: this.#open(),
 			commit: (work) => this.ctx.storage.transactionSync(work),
-			changed: () => this.#schedule(Date.now() + ENQUEUE_AFTER_MS),
+			changed: () => this.#wake(),
 		});
 	}
 
@@ -288,7 +288,8 @@ export abstract class SearchInstanceObject extends DurableObject {
 		if (work.length > 0) await queue.enqueue(work).catch(() => 0);
 	}
 
-	#schedule(time: number): Promise<void> {
+	/** By the clock of this object: by that of a caller, which may be behind, the alarm could be due at once. */
+	#wake(time = Date.now() + ENQUEUE_AFTER_MS): Promise<void> {
 		return setAlarmBy(this.ctx.storage, time);
 	}
 

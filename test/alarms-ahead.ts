@@ -1,0 +1,32 @@
+/**
+ * An alarm that is due when an object sets it runs at once, beside the test. So it may not be set by a clock that is behind: a test that
+ * gives its services an old time fails here, instead of now and then on a busy machine.
+ */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeAll } from "vitest";
+
+/** The machine's clock, also in a test that sets the time. */
+const { now } = Date;
+/** More than any machine is busy. */
+const BEHIND_MS = 3_600_000;
+
+const CHECKED = Symbol.for("setAlarm is checked");
+
+beforeAll(() =>
+	runInDurableObject(env.FLEET.getByName("alarms"), (_, { storage }) => {
+		const prototype = Object.getPrototypeOf(storage) as DurableObjectStorage & { [CHECKED]?: boolean };
+		if (prototype[CHECKED]) return;
+		const { setAlarm } = prototype;
+		Object.assign(prototype, {
+			[CHECKED]: true,
+			setAlarm(this: DurableObjectStorage, time: number | Date, options?: DurableObjectSetAlarmOptions) {
+				if (Number(time) < now() - BEHIND_MS)
+					throw new Error(
+						`An object sets an alarm by a clock that is behind: ${new Date(time).toISOString()}`,
+					);
+				return setAlarm.call(this, time, options);
+			},
+		});
+	}),
+);
