@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { completion, upstream } from "../../gateway.ts";
 import { ADMIN, type ClosedGateway, closedGateway, json } from "../../http/access.ts";
 
+const HOUR_MS = 3_600_000;
 const HTTP = "http://gateway/v1";
 const OWN = "sk-of-the-caller-0123456789";
 const OPERATOR = "sk-of-the-operator-0123456789";
@@ -460,9 +461,12 @@ describe("keys that the account stores", () => {
 		[{ rate_limit: 2, rate_limit_period: 90 }, 90],
 		[{ rate_limit: 2 }, 60],
 	])("have limits of their own: %j", async (limit, seconds) => {
-		const { call, store, requests } = await world({}, () => Response.json({ data: [] }));
+		const { call, store, requests, services } = await world({}, () => Response.json({ data: [] }));
 		const key = { provider_slug: "openai", secret: STORED };
 		const { result } = await store({ ...key, ...limit });
+		// Windows of each length begin with an hour. By the machine's clock, one could end between two requests.
+		const hour = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS;
+		services.now = () => hour;
 		expect(result).toMatchObject({ rate_limit_period: null, ...limit });
 		await store({ ...key, alias: "second" });
 		const statusOf = async (headers: Record<string, string> = {}) =>
