@@ -23,6 +23,7 @@ const MAX_WAITING = 256;
 interface WaitingRequest {
 	account: string;
 	hasPlace: boolean;
+	hasEnded: boolean;
 	/** Resolves when it has a place, and when it no longer waits for one. */
 	decided: PromiseWithResolvers<void>;
 }
@@ -47,7 +48,7 @@ export class RunningRequests {
 
 	/**
 	 * Counts the request until `ended` settles. `undefined`: it has a place. Otherwise resolves when it has one. Rejects with 3040 (429) if the
-	 * account or the process has too many.
+	 * account or the process has too many, and with `aborted` if `ended` settles first.
 	 */
 	begin(account: string, ended: Promise<unknown>, wait: Wait): Promise<void> | undefined {
 		const isFirst = !this.#waiting.some((other) => other.account === account);
@@ -64,9 +65,15 @@ export class RunningRequests {
 
 	async #wait(account: string, ended: Promise<unknown>, wait: Wait): Promise<void> {
 		if (this.#waiting.length >= MAX_WAITING && !this.#makeRoom(account)) throw this.#refusal();
-		const request: WaitingRequest = { account, hasPlace: false, decided: settledElsewhere() };
+		const request: WaitingRequest = {
+			account,
+			hasPlace: false,
+			hasEnded: false,
+			decided: settledElsewhere(),
+		};
 		this.#waiting.push(request);
 		const end = (): void => {
+			request.hasEnded = true;
 			this.#remove(request);
 			if (request.hasPlace) this.#end(account);
 		};
@@ -76,7 +83,7 @@ export class RunningRequests {
 		timer.abort();
 		if (request.hasPlace) return;
 		this.#remove(request);
-		throw this.#refusal();
+		throw request.hasEnded ? new AiError("aborted") : this.#refusal();
 	}
 
 	/** Refuses the latest request of the account that has the most waiting ones. Returns false if that is this account. */

@@ -9,6 +9,7 @@
 import type { Admission, Outcome, Settlement } from "../accounts/admission.ts";
 import { type AiError, type FailedCall, toAiError } from "../core/errors.ts";
 import { isObjectFailure } from "../core/object-failure.ts";
+import { unlessLeft } from "../core/unless-left.ts";
 import type { Measured } from "../counting/quantities.ts";
 import { hostOf } from "../fleet/health.ts";
 import type { Model } from "../models/model.ts";
@@ -64,6 +65,8 @@ export class Exchange implements ExchangeFacts {
 	readonly startedAt: number;
 	readonly attempts: Attempt[] = [];
 	readonly #services: ExchangeServices;
+	/** Fires when the caller leaves. */
+	readonly #left: AbortSignal | undefined;
 	readonly #observers: readonly ExchangeObserver[];
 	#state: ExchangeState = "received";
 	#reservation: Reservation | undefined;
@@ -77,7 +80,12 @@ export class Exchange implements ExchangeFacts {
 	#reported: readonly AiError[] = [];
 
 	constructor(
-		{ id, caller, observers = [] }: Pick<InferenceRequest, "id" | "caller" | "observers">,
+		{
+			id,
+			caller,
+			observers = [],
+			signal,
+		}: Pick<InferenceRequest, "id" | "caller" | "observers"> & { signal?: AbortSignal },
 		services: ExchangeServices,
 	) {
 		this.id = id;
@@ -85,6 +93,7 @@ export class Exchange implements ExchangeFacts {
 		this.#credentialVerified = caller.verified ?? false;
 		this.startedAt = services.now();
 		this.#services = services;
+		this.#left = signal;
 		this.#observers = observers.length === 0 ? services.observers : [...services.observers, ...observers];
 	}
 
@@ -95,7 +104,8 @@ export class Exchange implements ExchangeFacts {
 	/**
 	 * The account's object is called to admit the request. From here on the exchange keeps the request's context alive until it ends, so
 	 * that a caller who disconnects cannot prevent the settlement. A request in a gateway is counted by the gateway, with all models that it
-	 * calls. Returns a promise if the request waits for a place. Throws and rejects with 3040 if too many requests are under way.
+	 * calls. Returns a promise if the request waits for a place. Throws and rejects with 3040 if too many requests are under way,
+	 * and rejects with `aborted` if the caller leaves meanwhile.
 	 */
 	reserve(admission: Admission, model: Model): Promise<void> | undefined {
 		const isInGateway = typeof admission.credential.gateway === "string";
@@ -104,7 +114,7 @@ export class Exchange implements ExchangeFacts {
 			this.#state = "reserved";
 			this.#reservation = { admission, model };
 		};
-		if (place) return place.then(reserve);
+		if (place) return (this.#left ? unlessLeft(place, this.#left) : place).then(reserve);
 		reserve();
 		return undefined;
 	}

@@ -105,7 +105,8 @@ describe("requests under way", () => {
 		const first = running.begin("acme", left.promise, never);
 		const second = running.begin("acme", new Promise(() => {}), never);
 		left.resolve();
-		await expect(first).rejects.toMatchObject({ status: 429 });
+		await expect(first).rejects.toMatchObject({ key: "aborted" });
+		expect(running.report().refused).toBe(0);
 		await end("acme", 1);
 		await second;
 		expect(running.size).toBe(9);

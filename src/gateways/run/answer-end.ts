@@ -2,6 +2,7 @@
  * Finds the end of an answer: it was read to its end, it broke off, or the caller disconnected. The observers (logs, spend limits,
  * export) receive it once, whether the request was answered or refused.
  */
+import { unlessLeft } from "../../core/unless-left.ts";
 import { completeBodyOf } from "../../streams/complete-body.ts";
 import type { EndedRequest, EndObserver } from "../ended-request.ts";
 import { type GatewayEnd, GatewayExchange, type GatewayExchangeInit } from "../exchange.ts";
@@ -54,9 +55,10 @@ export class AnswerEnd {
 		this.#place = waitUntil(this.#ended.promise, init.account) ?? undefined;
 	}
 
-	/** Returns a promise if the request waits for a place. It rejects with 3040, and the request then has no end. */
+	/** Returns a promise if the request waits for a place. It rejects with 3040, or if the caller leaves, and the request then has no end. */
 	waitForPlace(): Promise<void> | undefined {
-		return this.#place?.catch((refusal) => {
+		if (!this.#place) return undefined;
+		return unlessLeft(this.#place, this.#signal).catch((refusal) => {
 			this.#ended.resolve();
 			throw refusal;
 		});
