@@ -29,7 +29,7 @@ const SHARE_OF_MEMORY = 1 / 16;
 const MIB = 1024 * 1024;
 /** Enough for one large upload of each of two accounts. */
 const MIN_BUFFERED_BYTES = 64 * MIB;
-const MAX_BUFFERED_BYTES = 128 * MIB;
+const MAX_BUFFERED_BYTES = 96 * MIB;
 
 /** Vectors of indexes that are searched. The others are read from the disk. */
 const SHARE_OF_VECTORS = 1 / 8;
