@@ -15,29 +15,14 @@ import { hostOf } from "../fleet/health.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons } from "../models/neurons.ts";
 import type { ExchangeFacts, ExchangeObserver } from "../telemetry/exchange-observer.ts";
+import { type Attempt, recordedCalls } from "./attempt.ts";
 import type { PlannedTarget } from "./plan.ts";
-import type { ReplyHold } from "./reply-hold.ts";
 import type { InferenceRequest, Served } from "./request.ts";
 
 export type ExchangeState = "received" | "reserved" | "admitted" | "streaming" | "ended";
 
 /** How an answer ended: complete, cancelled by the caller, or interrupted by a failure. */
 export type AnswerOutcome = Exclude<Outcome, "failed" | "expired">;
-
-/** One call of an engine. */
-interface Attempt {
-	/** Counted from 1, over all engines of the request. */
-	number: number;
-	target: PlannedTarget;
-	/** The prefill replica of the target, if that one has failed. */
-	prefill?: PlannedTarget;
-	/** Epoch milliseconds. */
-	startedAt: number;
-	failedAt?: number;
-	failure?: AiError;
-	/** Absent: nothing of its reply is held. */
-	reply?: ReplyHold;
-}
 
 interface ExchangeServices {
 	now(): number;
@@ -54,7 +39,6 @@ interface Reservation {
 	model: Model;
 }
 
-const MAX_RECORDED_CALLS = 20;
 /** A settlement takes this long at most to reach the account's object. */
 const MAX_DELIVERY_MS = 60_000;
 
@@ -248,24 +232,12 @@ export class Exchange implements ExchangeFacts {
 		return { account: this.account, model, backend, replica: hostOf(url), attempt: number };
 	}
 
-	#calls(): Pick<Settlement, "calls"> {
-		if (this.attempts.length < 2 && !this.attempts[0]?.failure) return {};
-		const calls = this.attempts
-			.slice(0, MAX_RECORDED_CALLS)
-			.map(({ target, prefill = target, startedAt, failedAt, failure }) => ({
-				backend: prefill.backend,
-				startedMs: startedAt - this.startedAt,
-				...(failedAt !== undefined && { failedMs: failedAt - this.startedAt }),
-				...(failure && { code: failure.code }),
-			}));
-		return { calls };
-	}
-
 	#end({ failure, settlement, cacheWriteTokens }: EndFacts): void {
 		if (this.#state === "ended") return;
 		this.#state = "ended";
 		const endedAt = this.#services.now();
 		const last = this.attempts.at(-1);
+		const hasOtherCalls = this.attempts.length > 1 || last?.failure !== undefined;
 		if (failure?.upstream && !failure.place && last) failure.place = this.#placeOf(last);
 		const admission = this.#reservation?.admission;
 		// A complete answer has no parts. A request that failed before its first part has no such time.
@@ -277,7 +249,7 @@ export class Exchange implements ExchangeFacts {
 				settlement: {
 					ticket: admission.ticket,
 					...settlement,
-					...this.#calls(),
+					...(hasOtherCalls && { calls: recordedCalls(this.attempts, this.startedAt) }),
 					latencyMs: endedAt - this.startedAt,
 					...(firstTokenAt !== undefined && { firstTokenMs: firstTokenAt - this.startedAt }),
 				},

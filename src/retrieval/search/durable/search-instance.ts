@@ -65,10 +65,8 @@ export abstract class SearchInstanceObject extends DurableObject {
 			row.put(setup);
 		});
 		// The first job is started by the one who sets the source.
-		if (setup.source)
-			await this.#wake(
-				Math.max(Date.now() + ENQUEUE_AFTER_MS, tables.jobs.nextStart(setup.source.intervalMs)),
-			);
+		const next = setup.source && tables.jobs.nextStart(setup.source.intervalMs);
+		if (next !== undefined) await this.#wake(Math.max(next, Date.now() + ENQUEUE_AFTER_MS));
 	}
 
 	/** `replaced`: the content of the bytes before. `full`: the instance has its largest number of items. `gone`: it was deleted. */
