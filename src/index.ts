@@ -64,7 +64,8 @@ export default {
 		const hops = hopsOf(request.headers);
 		if (hops > MAX_HOPS) return looping();
 		if (background.isClosed) return closing();
-		return withHops(hops, () => current.app.fetch(request));
+		const { app } = current;
+		return hops === 0 ? app.fetch(request) : withHops(hops, () => app.fetch(request));
 	},
 } satisfies ExportedHandler;
 

@@ -21,7 +21,7 @@ export function hopsOf(headers: Headers): number {
 }
 
 /** Runs the request. Its outgoing calls have passed `hops` gateways and this one. */
-export const withHops = <T>(hops: number, run: () => T): T => (hops === 0 ? run() : passed.run(hops, run));
+export const withHops = <T>(hops: number, run: () => T): T => passed.run(hops, run);
 
 /** The gateways that the current request has passed before this one. */
 export const passedHops = (): number => passed.getStore() ?? 0;
