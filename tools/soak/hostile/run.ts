@@ -11,6 +11,7 @@ import { type Served, serve, singleModule } from "../../../scripts/workerd.ts";
 import type { AttackResult } from "./attack.ts";
 import type { Pattern } from "./attacker.ts";
 import type { CallerResults } from "./callers.ts";
+import { unreleasedRequests } from "./held-requests.ts";
 import { Attackers, NormalCallers } from "./processes.ts";
 import { ranShare } from "./schedule.ts";
 import { type Memory, ServedGateway } from "./served.ts";
@@ -224,6 +225,12 @@ async function compareBooks(
 	const differences: string[] = [];
 	if (recorded !== served) differences.push(`${recorded} rows, and the engine served ${served}`);
 	if (answered > recorded) differences.push(`${answered} answers, and ${recorded} rows`);
+	let unreleased = unreleasedRequests(await gateway.metrics());
+	for (const until = performance.now() + IDLE_MS; unreleased !== 0 && performance.now() < until; ) {
+		await wait(SAMPLE_MS);
+		unreleased = unreleasedRequests(await gateway.metrics());
+	}
+	if (unreleased !== 0) differences.push(`${unreleased} requests are held, and nothing runs`);
 	const poor = /ganglion_overruns_total\{[^}]*\} ([1-9]\d*)/.exec(await gateway.metrics("hostile-1"));
 	if (poor) differences.push(`${poor[1]} overruns of a budget`);
 	return differences;

@@ -96,8 +96,10 @@ export class ServedGateway {
 		return JSON.parse(text) as T;
 	}
 
-	async metrics(account: string): Promise<string> {
-		const response = await fetch(`${this.url}/metrics?account=${account}`, {
+	/** Without an account: of all, and of their work. */
+	async metrics(account?: string): Promise<string> {
+		const query = account === undefined ? "" : `?account=${account}`;
+		const response = await fetch(`${this.url}/metrics${query}`, {
 			headers: { authorization: `Bearer ${ADMIN}` },
 		});
 		return response.text();

@@ -1,0 +1,15 @@
+import { expect, it } from "vitest";
+import { unreleasedRequests } from "../../tools/soak/hostile/held-requests.ts";
+
+const held = (requests: number): string =>
+	`ganglion_held{class="objects"} 5\nganglion_held{class="requests"} ${requests}\n`;
+const work = (state: string, items: number): string =>
+	`ganglion_work_items{account="hostile-1",kind="responses",state="${state}"} ${items}\n`;
+
+it("finds requests that are held although neither callers nor durable work have any", () => {
+	expect(unreleasedRequests(held(0))).toBe(0);
+	expect(unreleasedRequests(held(3))).toBe(3);
+	expect(unreleasedRequests(held(3) + work("waiting", 2) + work("running", 0))).toBe(3);
+	expect(unreleasedRequests(held(3) + work("running", 12))).toBe(0);
+	expect(unreleasedRequests("")).toBeNaN();
+});
