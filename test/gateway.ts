@@ -21,6 +21,7 @@ import { apiFiles } from "../src/surfaces/operations/api-files.ts";
 import type { AppServices } from "../src/surfaces/services.ts";
 import { ledgerObserver, unbilledObserversOf } from "../src/telemetry/exchange-observer.ts";
 import { surfaceLog } from "../src/telemetry/failure-counts.ts";
+import "./alarms-ahead.ts";
 
 export const NOW = Date.parse("2026-11-21T12:00:00Z");
 export const BASE = "http://gateway/client/v4/accounts/local/ai";
