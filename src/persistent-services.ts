@@ -110,10 +110,14 @@ export function createPersistent(
 	};
 	requireObjects(local);
 	const workers = workersOf(local);
+	const isOnlyIsolate = config.openFiles !== undefined && !workers;
 	const [guardCounts, openObjects] = [new GuardCounts(), new OpenObjects({ max: objects, now })];
 	const uncounted = withRemoteObjects(local, objectNames(local), local[OBJECTS_BINDING]);
 	const directoryObject = () => uncounted.DIRECTORY.getByName(DIRECTORY_NAME);
-	const deletedAccounts = new DeletedAccounts({ directory: directoryObject, now, waitUntil: keepAlive });
+	const deletedAccounts = new DeletedAccounts({
+		...{ directory: directoryObject, now, waitUntil: keepAlive },
+		isOnlyIsolate,
+	});
 	const checks = { openObjects, deletedAccounts };
 	const bindings = withCountedObjects(uncounted, checks);
 	const {
@@ -169,7 +173,11 @@ export function createPersistent(
 	background.onClose(() => queryCounts.flushAll());
 	// A closure, because workerd's `fetch` throws if it is called with another `this`.
 	const calls: typeof fetch = (input, init) => fetch(input, init);
-	const pools = createPools({ fetch: calls, now, wait, waitUntil: keepAlive, fleet: FLEET });
+	const pools = createPools({
+		...{ fetch: calls, now, wait, waitUntil: keepAlive },
+		fleet: FLEET,
+		isOnlyIsolate,
+	});
 	const streamRuns = new StreamRuns({ ...streamRunObjects(bindings, checks), now });
 	const flushing = { now, wait, waitUntil, failed: storeFailed };
 	return {
@@ -237,7 +245,7 @@ export function createPersistent(
 		ownShards: retrievalObjects(withCountedObjects(uncounted, { openObjects })),
 		queryCounts,
 		...{ jobStores: JOB_STORE, ...present({ batchEvents: bindings.BATCH_EVENTS }) },
-		isOnlyProcess: config.openFiles !== undefined && !workers,
+		isOnlyProcess: isOnlyIsolate,
 		openObjects,
 		counts() {
 			streamRuns.releaseExpired();
@@ -254,14 +262,16 @@ export function createPersistent(
 		health: new IsolateHealth({
 			now,
 			waitUntil,
-			...(FLEET && {
-				exchange: async (reports) => {
-					const readAt = now();
-					const { circuits, replicas } = await FLEET.getByName(FLEET_NAME).exchange(reports);
-					pools.changes.replace(replicas, readAt);
-					return circuits;
-				},
-			}),
+			// The only isolate has nobody to share its view with.
+			...(FLEET &&
+				!isOnlyIsolate && {
+					exchange: async (reports) => {
+						const readAt = now();
+						const { circuits, replicas } = await FLEET.getByName(FLEET_NAME).exchange(reports);
+						pools.changes.replace(replicas, readAt);
+						return circuits;
+					},
+				}),
 		}),
 		background,
 		runningRequests,

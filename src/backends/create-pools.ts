@@ -20,12 +20,19 @@ interface PoolRuntime {
 	waitUntil(work: Promise<unknown>): void;
 	/** Absent: the operator cannot change replicas, and isolates share nothing. */
 	fleet: DurableObjectNamespace<Fleet> | undefined;
+	/** No other isolate sends to the pools. */
+	isOnlyIsolate?: boolean;
 }
 
-export function createPools({ fetch, fleet, now, wait, waitUntil }: PoolRuntime): Pools {
+export function createPools({ fetch, fleet, isOnlyIsolate, now, wait, waitUntil }: PoolRuntime): Pools {
 	return new Pools({
 		random: () => Math.random(),
-		changes: new ReplicaChanges({ now, wait, ...(fleet && { store: changeStore(fleet) }) }),
+		changes: new ReplicaChanges({
+			now,
+			wait,
+			...(isOnlyIsolate && { isOnlyIsolate }),
+			...(fleet && { store: changeStore(fleet) }),
+		}),
 		discoveries: new Discoveries({
 			now,
 			wait,
@@ -57,13 +64,16 @@ export function createPools({ fetch, fleet, now, wait, waitUntil }: PoolRuntime)
 				waitUntil,
 				report: (demand) => fleet.getByName(FLEET_NAME).addDemand(demand),
 			}),
-			loadExchange: new LoadExchange({
-				now,
-				waitUntil,
-				uuid: () => crypto.randomUUID(),
-				exchange: (pool, isolate, own) => fleet.getByName(poolObject(pool)).exchangeLoads(isolate, own),
-			}),
 		}),
+		...(fleet &&
+			!isOnlyIsolate && {
+				loadExchange: new LoadExchange({
+					now,
+					waitUntil,
+					uuid: () => crypto.randomUUID(),
+					exchange: (pool, isolate, own) => fleet.getByName(poolObject(pool)).exchangeLoads(isolate, own),
+				}),
+			}),
 	});
 }
 

@@ -1,7 +1,7 @@
 /**
  * The accounts whose data are being deleted, or were deleted a short time ago: no request, item of work or late write may call an object of
  * such an account, because its first row would exist again. The directory has the list. Each isolate has a copy, and renews it before a
- * call if it is older than {@link LIST_FRESH_MS}.
+ * call if it is older than {@link LIST_FRESH_MS}, unless it makes all changes of the list itself.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { AiError } from "./errors.ts";
@@ -41,6 +41,8 @@ interface DeletedAccountsServices {
 	/** Milliseconds since the epoch. */
 	now(): number;
 	waitUntil(promise: Promise<unknown>): void;
+	/** No other isolate begins or ends a deletion, so a copy stays fresh. */
+	isOnlyIsolate?: boolean;
 }
 
 /** Set while only deletions run. */
@@ -70,6 +72,7 @@ export class DeletedAccounts {
 
 	/** Whether the copy may be used. Otherwise {@link renew} comes first. */
 	get isFresh(): boolean {
+		if (this.#services.isOnlyIsolate && this.#revision !== undefined) return true;
 		const age = Math.abs(this.#services.now() - this.#checkedAt);
 		if (age > LIST_FRESH_MS) return false;
 		if (age > RENEW_MS && !this.#isRenewing) this.#renewMeanwhile();

@@ -1,7 +1,8 @@
 /**
  * The operator's changes to the replicas of the configuration: replicas that were added, drained or removed while the gateway
  * runs. The `Fleet` object stores them. Each isolate has a copy, which it reads again while requests arrive
- * (`fleet/health.ts`). The first request of an isolate, and the first after a pause, waits for the copy.
+ * (`fleet/health.ts`). The first request of an isolate, and the first after a pause, waits for the copy. The only isolate of a deployment
+ * makes all changes itself, so it reads them once.
  */
 import type { NamedReplica } from "./replica-roles.ts";
 
@@ -32,6 +33,8 @@ interface ChangeServices {
 	wait(milliseconds: number): Promise<void>;
 	/** Absent: the deployment has no `Fleet` object, and no changes. */
 	store?: ChangeStore;
+	/** No other isolate changes replicas. */
+	isOnlyIsolate?: boolean;
 }
 
 /** A copy that is older is read before the next request. While requests arrive, the health exchange brings it in time. */
@@ -67,6 +70,8 @@ export class ReplicaChanges {
 	#byBackend = new Map<string, readonly ReplicaChange[]>();
 	#readAt = Number.NEGATIVE_INFINITY;
 	#writtenAt = Number.NEGATIVE_INFINITY;
+	/** A read has succeeded since the latest change of this isolate. */
+	#isRead = false;
 
 	constructor(services: ChangeServices) {
 		this.#services = services;
@@ -79,7 +84,8 @@ export class ReplicaChanges {
 
 	/** Reads the changes if the copy is too old. Returns nothing if it is not. Never rejects. */
 	refresh(): Promise<void> | undefined {
-		const { now, store, wait } = this.#services;
+		const { isOnlyIsolate, now, store, wait } = this.#services;
+		if (isOnlyIsolate && this.#isRead) return undefined;
 		const at = now();
 		// A clock that was set back also makes the copy too old.
 		if (!store || Math.abs(at - this.#readAt) < MAX_AGE_MS) return undefined;
@@ -93,6 +99,7 @@ export class ReplicaChanges {
 	/** @param readAt when the read started. A read that started before the latest change of this isolate is ignored. */
 	replace(changes: readonly ReplicaChange[], readAt: number): void {
 		if (readAt <= this.#writtenAt) return;
+		this.#isRead = true;
 		this.#readAt = readAt;
 		this.#replace(changes);
 	}
@@ -122,6 +129,7 @@ export class ReplicaChanges {
 	#written(changes: readonly ReplicaChange[]): void {
 		this.#writtenAt = this.#services.now();
 		this.#readAt = this.#writtenAt;
+		this.#isRead = false;
 		this.#replace(changes);
 	}
 

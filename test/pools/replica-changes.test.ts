@@ -5,9 +5,10 @@ const DRAINING: ReplicaChange = { backend: "a", url: "http://1", state: "drainin
 const ADDED: ReplicaChange = { backend: "a", url: "http://2", state: "active", added: true };
 
 /** A copy of one isolate, and the stored changes. */
-function copied(stored: ReplicaChange[] = []) {
+function copied(stored: ReplicaChange[] = [], isOnlyIsolate = false) {
 	const state = { now: 100_000, reads: 0, fails: false, isFull: false, stored, waits: [] as number[] };
 	const changes = new ReplicaChanges({
+		isOnlyIsolate,
 		now: () => state.now,
 		wait: (ms) => {
 			state.waits.push(ms);
@@ -47,6 +48,24 @@ describe("ReplicaChanges", () => {
 		await changes.refresh();
 		expect(state.reads).toBe(2);
 		expect(state.waits).toEqual([1_000, 1_000]);
+	});
+
+	it("of the only isolate are read until a read succeeds, and after each change", async () => {
+		const { changes, state } = copied([DRAINING], true);
+		state.fails = true;
+		await changes.refresh();
+		state.fails = false;
+		state.now += 2_500;
+		await changes.refresh();
+		expect([changes.of("a"), state.reads]).toEqual([[DRAINING], 2]);
+		state.now += 3_600_000;
+		expect(changes.refresh()).toBeUndefined();
+		await changes.put(ADDED);
+		state.now += 2_500;
+		await changes.refresh();
+		state.now += 3_600_000;
+		expect(changes.refresh()).toBeUndefined();
+		expect([changes.of("a"), state.reads]).toEqual([[DRAINING, ADDED], 3]);
 	});
 
 	it("keep the old copy if the object cannot be called", async () => {
