@@ -1,3 +1,4 @@
+/** Creates the services that a reload keeps, from the bindings. Each is created once, after those that it needs. */
 import { waitUntil as keepAlive } from "cloudflare:workers";
 import { createLedgers } from "./accounts/client/accounts.ts";
 import { DeploymentSecret } from "./accounts/client/deployment-secret.ts";
@@ -57,7 +58,8 @@ import { logFailure } from "./telemetry/log.ts";
 import { RequestTimes } from "./telemetry/request-times.ts";
 
 /** The services that depend on the variables. A reload replaces them (`services.ts`). */
-type Configured =
+type Configured = keyof Pick<
+	AppServices,
 	| "aliases"
 	| "catalog"
 	| "findAdapter"
@@ -73,7 +75,8 @@ type Configured =
 	| "storage"
 	| "storedResponses"
 	| "vectorIndexes"
-	| "webSearch";
+	| "webSearch"
+>;
 
 /** The services that a reload keeps. */
 export type Persistent = Omit<AppServices, Configured> & {

@@ -12,7 +12,7 @@ import { settledElsewhere } from "./settled-elsewhere.ts";
 const SWEEP_MS = 1_000;
 /** A sweep of this age is considered lost. */
 const LOST_AFTER_MS = 2 * SWEEP_MS;
-/** Shorter limits have a native timer from the start. That of a small body (`http/body.ts`) has none. */
+/** Shorter limits have a native timer from the start. The limit of a small body (`SMALL_BODY_MS` in `http/body.ts`) may not be shorter. */
 const MIN_LAZY_MS = 10_000;
 
 export interface Timer {

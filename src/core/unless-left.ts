@@ -1,7 +1,7 @@
 /** A wait of a caller who may leave meanwhile. */
 import { AiError } from "./errors.ts";
 
-/** Resolves as `work` does. Rejects with `aborted` when the caller leaves, which `signal` tells. */
+/** Settles as `work` does. Rejects with `aborted` if `signal` fires first: the caller has left. The work goes on. */
 export async function unlessLeft<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 	const left = Promise.withResolvers<never>();
 	const leave = (): void => left.reject(new AiError("aborted"));

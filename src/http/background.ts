@@ -29,7 +29,7 @@ export class Background {
 
 	/**
 	 * Keeps the context of the current request alive until `work` ends. `account`: the work is a request of this account. Returns a promise if
-	 * it must wait for a place. Rejects with 3040 if too many are under way.
+	 * it must wait for a place. Rejects with 3040 if too many are under way, and with `aborted` if `work` ends first.
 	 */
 	readonly waitUntil = (work: Promise<unknown>, account?: string): Promise<void> | undefined => {
 		const { runningRequests, wait, waitUntil } = this.#services;

@@ -22,7 +22,7 @@ const MAX_BYTES_BEFORE_JSON = 4_096;
 /** Up to this size, reading and validating a body costs about as much as a call of the account's object. */
 const SMALL_BODY_BYTES = 16 * 1024;
 /** Such a body is read before its token is verified, so its time is short. */
-const SMALL_BODY_MS = 10_000;
+export const SMALL_BODY_MS = 10_000;
 
 interface BodyServices {
 	limits: SizeLimits;

@@ -50,7 +50,7 @@ export class Exchange implements ExchangeFacts {
 	readonly attempts: Attempt[] = [];
 	readonly #services: ExchangeServices;
 	/** Fires when the caller leaves. */
-	readonly #left: AbortSignal | undefined;
+	readonly #signal: AbortSignal;
 	readonly #observers: readonly ExchangeObserver[];
 	#state: ExchangeState = "received";
 	#reservation: Reservation | undefined;
@@ -64,12 +64,7 @@ export class Exchange implements ExchangeFacts {
 	#reported: readonly AiError[] = [];
 
 	constructor(
-		{
-			id,
-			caller,
-			observers = [],
-			signal,
-		}: Pick<InferenceRequest, "id" | "caller" | "observers"> & { signal?: AbortSignal },
+		{ id, caller, observers = [], signal }: Pick<InferenceRequest, "id" | "caller" | "observers" | "signal">,
 		services: ExchangeServices,
 	) {
 		this.id = id;
@@ -77,7 +72,7 @@ export class Exchange implements ExchangeFacts {
 		this.#credentialVerified = caller.verified ?? false;
 		this.startedAt = services.now();
 		this.#services = services;
-		this.#left = signal;
+		this.#signal = signal;
 		this.#observers = observers.length === 0 ? services.observers : [...services.observers, ...observers];
 	}
 
@@ -98,7 +93,7 @@ export class Exchange implements ExchangeFacts {
 			this.#state = "reserved";
 			this.#reservation = { admission, model };
 		};
-		if (place) return (this.#left ? unlessLeft(place, this.#left) : place).then(reserve);
+		if (place) return unlessLeft(place, this.#signal).then(reserve);
 		reserve();
 		return undefined;
 	}

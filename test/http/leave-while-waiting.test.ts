@@ -9,24 +9,30 @@ const MODEL = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const CHAT = { model: MODEL, messages: [{ role: "user", content: "Hi" }] };
 
 it.each([
-	["a model", "/ai/v1/chat/completions", {}],
-	["a gateway", "/ai/v1/chat/completions", { "cf-aig-gateway-id": "default" }],
-])("releases a request to %s within 100 ms", async (_, path, headers) => {
+	["a model", {}],
+	["a gateway", { "cf-aig-gateway-id": "default" }],
+])("releases a request to %s at once", async (_, headers) => {
 	const engine = upstream(() => new Promise<Response>(() => {}));
 	const { services, send, createToken } = closedGateway(
 		{ vars: ENGINE_VARS, fetch: engine.fetch },
 		newAccount(),
 	);
 	const runningRequests = new RunningRequests(1);
+	/** Without an end of the wait, the answer comes because the caller has left. */
+	const endless = () => new Promise<void>(() => {});
+	let waiting: Promise<void> | undefined;
 	Object.assign(services, {
-		waitUntil: (work: Promise<unknown>, account?: string) =>
-			account === undefined ? undefined : runningRequests.begin(account, work, services.wait),
+		waitUntil: (work: Promise<unknown>, account?: string) => {
+			if (account === undefined) return undefined;
+			waiting = runningRequests.begin(account, work, endless);
+			return waiting;
+		},
 	});
 	const token = await createToken(["Workers AI Run"]);
 	const begin = (): { answer: Promise<unknown>; leave(): void } => {
 		const caller = new AbortController();
 		const init = json("POST", CHAT);
-		const answer = send(path, token, {
+		const answer = send("/ai/v1/chat/completions", token, {
 			...init,
 			headers: { ...init.headers, ...headers },
 			signal: caller.signal,
@@ -36,11 +42,9 @@ it.each([
 	const first = begin();
 	await expect.poll(() => engine.requests.length).toBe(1);
 	const second = begin();
-	await new Promise((resolve) => setTimeout(resolve, 50));
-	const leftAt = performance.now();
+	await expect.poll(() => waiting !== undefined).toBe(true);
 	second.leave();
 	await second.answer;
-	expect(performance.now() - leftAt).toBeLessThan(100);
 	expect(runningRequests.report()).toMatchObject({ used: 1, refused: 0 });
 	first.leave();
 	await expect.poll(() => runningRequests.size).toBe(0);

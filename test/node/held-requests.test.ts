@@ -6,10 +6,11 @@ const held = (requests: number): string =>
 const work = (state: string, items: number): string =>
 	`ganglion_work_items{account="hostile-1",kind="responses",state="${state}"} ${items}\n`;
 
-it("finds requests that are held although neither callers nor durable work have any", () => {
+it("finds requests that are held although neither a caller nor durable work has them", () => {
 	expect(unreleasedRequests(held(0))).toBe(0);
 	expect(unreleasedRequests(held(3))).toBe(3);
-	expect(unreleasedRequests(held(3) + work("waiting", 2) + work("running", 0))).toBe(3);
+	expect(unreleasedRequests(held(3) + work("queued", 2) + work("running", 0))).toBe(3);
 	expect(unreleasedRequests(held(3) + work("running", 12))).toBe(0);
+	expect(unreleasedRequests(held(9) + work("running", 2) + work("running", 3))).toBe(4);
 	expect(unreleasedRequests("")).toBeNaN();
 });

@@ -8,6 +8,8 @@ import { ADMISSION, observedExchange } from "./exchanges.ts";
 
 const model = new Catalog().find("@cf/meta/llama-3.3-70b-instruct-fp8-fast");
 if (!model) throw new Error("no model");
+/** A caller who stays. */
+const SIGNAL = new AbortController().signal;
 const served = { backend: "engine", model: "m", attempts: 2, wasted: [] };
 const measured = { quantities: { inputTokens: 3, outputTokens: 2 }, estimated: false };
 
@@ -54,7 +56,10 @@ describe("an exchange", () => {
 		const caller = { account: "team-a", credential: { kind: "operator" } } as const;
 		for (const gateway of [undefined, null, "support"]) {
 			const credential = { kind: "operator", ...(gateway !== undefined && { gateway }) } as const;
-			new Exchange({ id: "id", caller }, services).reserve({ ...ADMISSION, credential }, model);
+			new Exchange({ id: "id", caller, signal: SIGNAL }, services).reserve(
+				{ ...ADMISSION, credential },
+				model,
+			);
 		}
 		expect(counted).toEqual(["team-a", "team-a", undefined]);
 	});
@@ -63,10 +68,10 @@ describe("an exchange", () => {
 		const caller = { account: "team-a", credential: { kind: "operator" } } as const;
 		const place = Promise.withResolvers<void>();
 		const services = { now: () => 0, waitUntil: () => place.promise, observers: [] };
-		const exchange = new Exchange({ id: "id", caller }, services);
+		const exchange = new Exchange({ id: "id", caller, signal: SIGNAL }, services);
 		const reserved = exchange.reserve(ADMISSION, model);
 		const refused = new Exchange(
-			{ id: "other", caller },
+			{ id: "other", caller, signal: SIGNAL },
 			{ ...services, waitUntil: () => Promise.reject(new AiError("outOfCapacity")) },
 		);
 		await expect(refused.reserve(ADMISSION, model)).rejects.toMatchObject({ key: "outOfCapacity" });
@@ -296,11 +301,11 @@ describe("observers", () => {
 		const observer = analyticsObserver({ writeDataPoint: (point) => points.push(point ?? {}) });
 		const caller = { account: "team-a", credential: { kind: "operator" } } as const;
 		const services = { now: () => 0, waitUntil: () => {}, observers: [observer] };
-		const settled = new Exchange({ id: "one", caller }, services);
+		const settled = new Exchange({ id: "one", caller, signal: SIGNAL }, services);
 		settled.reserve(ADMISSION, model);
 		settled.admit({});
 		settled.complete("ok", { measured, served });
-		new Exchange({ id: "two", caller }, services).fail(new AiError("badInput"));
+		new Exchange({ id: "two", caller, signal: SIGNAL }, services).fail(new AiError("badInput"));
 		expect(points.map(({ indexes }) => indexes)).toEqual([["team-a"]]);
 	});
 });

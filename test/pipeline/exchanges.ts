@@ -52,7 +52,7 @@ export function observedExchange({
 	const log = (failure: AiError) => void logged.push([id, failure.code]);
 	const caller = { account: "team-a", credential: { kind: "operator" } } as const;
 	const exchange = new Exchange(
-		{ id, caller },
+		{ id, caller, signal: new AbortController().signal },
 		{
 			now,
 			waitUntil: (promise) => void released.push(promise),

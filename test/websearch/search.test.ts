@@ -6,7 +6,7 @@ import type { PipelineServices } from "../../src/pipeline/services.ts";
 import { search } from "../../src/websearch/search.ts";
 import { simulatedProvider } from "../../src/websearch/settings.ts";
 
-/** A search whose request waits until `place` resolves, because the process has none free. */
+/** A search outside of a gateway, whose request waits until `place` resolves, because the process has none free. */
 function searchThatWaits(place: Promise<void>) {
 	const admitted: string[] = [];
 	const settled: Settlement[] = [];

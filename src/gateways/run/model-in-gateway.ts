@@ -4,7 +4,7 @@
  * of the operator without one.
  *
  * What differs among the surfaces is in `ModelCall`, as functions and not as data: the body is read in the gateway, so that a request
- * that cannot be read has a log too. A chat without a gateway enters 7 functions of this file, of 628 (`npm run trace`).
+ * that cannot be read has a log too.
  */
 import { GatewayRequired } from "../../accounts/bound-gateway.ts";
 import { type AiError, toAiError } from "../../core/errors.ts";

@@ -30,7 +30,7 @@ export interface StartedFlights {
 	prefill?: StartedPrefill;
 }
 
-/** `ready`: the circuit is not open, and a replica is below its limit of requests. */
+/** `ready`: the circuit is not open, and an answering replica is below its limit of requests. Prefill replicas have none. */
 export type AcceptedTargets = "ready" | "any";
 
 export class ReplicaChoices {

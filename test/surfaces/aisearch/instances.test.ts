@@ -1,6 +1,6 @@
 /** AI Search over REST: namespaces, instances, items and jobs. Codes and texts: developers.cloudflare.com/ai-search. */
 
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { bufferedBytes } from "../../../src/core/process-counts.ts";
 import { holdAlarms, searchApi } from "./api.ts";
 
@@ -170,6 +170,7 @@ describe("instances", () => {
 	it("index all items again after a change of the index", async () => {
 		const api = searchApi();
 		const enqueue = await holdAlarms();
+		onTestFinished(() => void vi.restoreAllMocks());
 		await api.create();
 		await api.upload("passwords.md", PASSWORDS, { metadata: '{"team": "support"}' });
 		await api.put("/instances/docs", { custom_metadata: [{ field_name: "team", data_type: "text" }] });
@@ -177,7 +178,7 @@ describe("instances", () => {
 		const { record } = await api.services.searchInstances.open("local", "default", "docs");
 		expect(record.indexVersion).toBe(2);
 		// The object's alarm, which is due, puts the items into the queue. Here the test runs them.
-		await vi.waitFor(() => expect(enqueue).toHaveBeenCalled());
+		await vi.waitFor(() => expect(enqueue).toHaveBeenCalled(), { timeout: 10_000 });
 		vi.restoreAllMocks();
 		const [item] = (await api.get("/instances/docs/items")).result;
 		await api.runOne({

@@ -18,6 +18,24 @@ export interface Target {
 export const GATEWAYS = ["plain", "cached", "guarded", "searched"] as const;
 /** More gateways of each account, `many-0` to `many-59`. */
 export const MANY_GATEWAYS = 60;
+/** Vector indexes of each hostile account, `hostile-0` to `hostile-2`. Some patterns delete them, and create them again. */
+export const INDEXES = 3;
+/** Dimensions of their vectors. */
+export const DIMENSIONS = 32;
+/** Instances of AI Search of each hostile account, `hostile-0` and `hostile-1`, likewise. */
+export const INSTANCES = 2;
+
+/** The settings of a vector index. */
+export const indexSettings = (number: number): object => ({
+	name: `hostile-${number % INDEXES}`,
+	config: { dimensions: DIMENSIONS, metric: "cosine" },
+});
+
+/** The settings of an instance of AI Search. */
+export const instanceSettings = (number: number): object => ({
+	id: `hostile-${number % INSTANCES}`,
+	embedding_model: "hostile/embed",
+});
 
 export interface Pattern {
 	name: string;

@@ -230,7 +230,8 @@ async function compareBooks(
 		await wait(SAMPLE_MS);
 		unreleased = unreleasedRequests(await gateway.metrics());
 	}
-	if (unreleased !== 0) differences.push(`${unreleased} requests are held, and nothing runs`);
+	if (unreleased !== 0)
+		differences.push(`${unreleased} requests are held that neither a caller nor durable work has`);
 	const poor = /ganglion_overruns_total\{[^}]*\} ([1-9]\d*)/.exec(await gateway.metrics("hostile-1"));
 	if (poor) differences.push(`${poor[1]} overruns of a budget`);
 	return differences;

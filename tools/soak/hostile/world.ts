@@ -1,5 +1,13 @@
 /** The settings of a hostile run, its accounts, tokens, gateways and providers. */
-import { GATEWAYS, MANY_GATEWAYS, type Target } from "./attacker.ts";
+import {
+	GATEWAYS,
+	INDEXES,
+	INSTANCES,
+	indexSettings,
+	instanceSettings,
+	MANY_GATEWAYS,
+	type Target,
+} from "./attacker.ts";
 import { NORMAL_MODEL } from "./callers.ts";
 import type { ServedGateway } from "./served.ts";
 
@@ -56,6 +64,7 @@ export async function createWorld(
 	const accounts: { id: string; token: string; roomToken: string }[] = [];
 	for (const id of HOSTILE_ACCOUNTS) {
 		await createGateways(gateway, id, hostile);
+		await createRooms(gateway, id);
 		const roomToken = (await createToken(gateway, id, {}, [RUN_ONLY, ...ROOMS])).value;
 		accounts.push({ id, token: (await createToken(gateway, id)).value, roomToken });
 	}
@@ -91,6 +100,15 @@ const createToken = (
 			},
 		],
 	});
+
+/** Else the patterns of vectors and AI Search would find nothing until others of them create it. */
+async function createRooms(gateway: ServedGateway, account: string): Promise<void> {
+	const base = `/client/v4/accounts/${account}`;
+	for (let number = 0; number < INDEXES; number++)
+		await gateway.api("POST", `${base}/vectorize/v2/indexes`, indexSettings(number));
+	for (let number = 0; number < INSTANCES; number++)
+		await gateway.api("POST", `${base}/ai-search/instances`, instanceSettings(number));
+}
 
 async function createGateways(gateway: ServedGateway, account: string, hostile: string): Promise<void> {
 	const base = `/client/v4/accounts/${account}/ai-gateway`;

@@ -1,12 +1,17 @@
 /** Patterns of tokens that run models and use what outlives a request: files, batches, vector indexes and AI Search. */
 import { zipSync } from "fflate";
-import type { Attacker, Pattern } from "../attacker.ts";
+import {
+	type Attacker,
+	DIMENSIONS,
+	INDEXES,
+	INSTANCES,
+	indexSettings,
+	instanceSettings,
+	type Pattern,
+} from "../attacker.ts";
 import { api, chat, HOLD_MS, KILOBYTE, MEGABYTE, padding } from "./requests.ts";
 
 const DRIP_MS = 500;
-const INDEXES = 3;
-const INSTANCES = 2;
-const WIDTH = 32;
 const BOUNDARY = "----x";
 const FORM = { "content-type": `multipart/form-data; boundary=${BOUNDARY}` };
 const LINES = 200;
@@ -44,7 +49,7 @@ const form = (
 const line = (model: string, number: number): string =>
 	`${JSON.stringify({ custom_id: `c-${number}`, method: "POST", url: "/v1/chat/completions", body: { ...chat(), model: `hostile/${model}` } })}\n`;
 const vector = (number: number, metadata: object = {}): string =>
-	`${JSON.stringify({ id: `v-${number}`, values: Array.from({ length: WIDTH }, (_, i) => (number + i) % 7), metadata })}\n`;
+	`${JSON.stringify({ id: `v-${number}`, values: Array.from({ length: DIMENSIONS }, (_, i) => (number + i) % 7), metadata })}\n`;
 
 /** The beginning of a form, whose file then arrives byte by byte. */
 async function dripFile(a: Attacker, path: string): Promise<void> {
@@ -129,8 +134,7 @@ export const ROOM_PATTERNS: readonly Pattern[] = [
 		});
 	}),
 	inRooms("vector indexes", async (a) => {
-		const body = { name: `hostile-${a.number % INDEXES}`, config: { dimensions: WIDTH, metric: "cosine" } };
-		await a.ask(`${account(a)}/vectorize/v2/indexes`, { body, token: token(a) });
+		await a.ask(`${account(a)}/vectorize/v2/indexes`, { body: indexSettings(a.number), token: token(a) });
 	}),
 	inRooms("vector indexes that are deleted", async (a) => {
 		await a.ask(index(a), { method: "DELETE", token: token(a) });
@@ -156,17 +160,16 @@ export const ROOM_PATTERNS: readonly Pattern[] = [
 		await a.ask(`${index(a)}/insert`, { body, headers, token: token(a) });
 	}),
 	inRooms("queries of vectors", async (a) => {
-		const body = { vector: Array.from({ length: WIDTH }, (_, i) => i % 5), topK: 100 };
+		const body = { vector: Array.from({ length: DIMENSIONS }, (_, i) => i % 5), topK: 100 };
 		await a.ask(`${index(a)}/query`, { body, token: token(a) });
 	}),
 	inRooms("filters of 1 MB", async (a) => {
 		const filter = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`f${i}`, { $in: [i] }]));
-		const body = { vector: Array.from({ length: WIDTH }, () => 1), filter };
+		const body = { vector: Array.from({ length: DIMENSIONS }, () => 1), filter };
 		await a.ask(`${index(a)}/query`, { body, token: token(a) });
 	}),
 	inRooms("search instances", async (a) => {
-		const body = { id: `hostile-${a.number % INSTANCES}`, embedding_model: "hostile/embed" };
-		await a.ask(instances(a), { body, token: token(a) });
+		await a.ask(instances(a), { body: instanceSettings(a.number), token: token(a) });
 	}),
 	inRooms("search instances that are deleted", async (a) => {
 		await a.ask(instance(a), { method: "DELETE", token: token(a) });

@@ -1,0 +1,26 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { withTimeout } from "../../src/core/with-timeout.ts";
+
+const late = () => new Error("late");
+
+describe("work with a time limit", () => {
+	beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+	afterEach(() => void vi.useRealTimers());
+
+	it("settles as the work does, and leaves no timer", async () => {
+		expect(await withTimeout(Promise.resolve(1), 1_000, late)).toBe(1);
+		await expect(withTimeout(Promise.reject(new Error("full")), 1_000, late)).rejects.toThrow("full");
+		expect(vi.getTimerCount()).toBe(0);
+	});
+
+	it("rejects after the time, and a later end of the work changes nothing", async () => {
+		const work = Promise.withResolvers<number>();
+		const limited = withTimeout(work.promise, 1_000, late);
+		const outcome = expect(limited).rejects.toThrow("late");
+		vi.advanceTimersByTime(1_000);
+		await outcome;
+		work.reject(new Error("full"));
+		await expect(limited).rejects.toThrow("late");
+		expect(vi.getTimerCount()).toBe(0);
+	});
+});
