@@ -18,8 +18,8 @@ import type { ContentStore } from "./contents.ts";
 import { LiveContents } from "./live-contents.ts";
 import { PieceTable } from "./piece-table.ts";
 
-/** Contents per millisecond, so that the numbers of later contents are larger. */
-const CONTENTS_PER_MS = 4096;
+/** Contents per millisecond, so that the numbers of later contents are larger. They are exact until the year 2248. */
+const CONTENTS_PER_MS = 1024;
 /** A put outside may have been sent before its object restarted. */
 const OUTSIDE_GRACE_MS = 60 * 60_000;
 /** After a deletion outside that failed. */
