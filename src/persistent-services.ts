@@ -113,13 +113,13 @@ export function createPersistent(
 	};
 	requireObjects(local);
 	const workers = workersOf(local);
-	const isOnlyIsolate = config.openFiles !== undefined && !workers;
+	const isOnlyProcess = config.openFiles !== undefined && !workers;
 	const [guardCounts, openObjects] = [new GuardCounts(), new OpenObjects({ max: objects, now })];
 	const uncounted = withRemoteObjects(local, objectNames(local), local[OBJECTS_BINDING]);
 	const directoryObject = () => uncounted.DIRECTORY.getByName(DIRECTORY_NAME);
 	const deletedAccounts = new DeletedAccounts({
 		...{ directory: directoryObject, now, waitUntil: keepAlive },
-		isOnlyIsolate,
+		isOnlyProcess,
 	});
 	const checks = { openObjects, deletedAccounts };
 	const bindings = withCountedObjects(uncounted, checks);
@@ -179,7 +179,7 @@ export function createPersistent(
 	const pools = createPools({
 		...{ fetch: calls, now, wait, waitUntil: keepAlive },
 		fleet: FLEET,
-		isOnlyIsolate,
+		isOnlyProcess,
 	});
 	const streamRuns = new StreamRuns({ ...streamRunObjects(bindings, checks), now });
 	const flushing = { now, wait, waitUntil, failed: storeFailed };
@@ -248,7 +248,7 @@ export function createPersistent(
 		ownShards: retrievalObjects(withCountedObjects(uncounted, { openObjects })),
 		queryCounts,
 		...{ jobStores: JOB_STORE, ...present({ batchEvents: bindings.BATCH_EVENTS }) },
-		isOnlyProcess: isOnlyIsolate,
+		isOnlyProcess,
 		openObjects,
 		counts() {
 			streamRuns.releaseExpired();
@@ -265,9 +265,9 @@ export function createPersistent(
 		health: new IsolateHealth({
 			now,
 			waitUntil,
-			// The only isolate has nobody to share its view with.
+			// The isolate of the only process has nobody to share its view with.
 			...(FLEET &&
-				!isOnlyIsolate && {
+				!isOnlyProcess && {
 					exchange: async (reports) => {
 						const readAt = now();
 						const { circuits, replicas } = await FLEET.getByName(FLEET_NAME).exchange(reports);

@@ -21,16 +21,16 @@ interface PoolRuntime {
 	/** Absent: the operator cannot change replicas, and isolates share nothing. */
 	fleet: DurableObjectNamespace<Fleet> | undefined;
 	/** No other isolate sends to the pools. */
-	isOnlyIsolate?: boolean;
+	isOnlyProcess?: boolean;
 }
 
-export function createPools({ fetch, fleet, isOnlyIsolate, now, wait, waitUntil }: PoolRuntime): Pools {
+export function createPools({ fetch, fleet, isOnlyProcess, now, wait, waitUntil }: PoolRuntime): Pools {
 	return new Pools({
 		random: () => Math.random(),
 		changes: new ReplicaChanges({
 			now,
 			wait,
-			...(isOnlyIsolate && { isOnlyIsolate }),
+			...(isOnlyProcess && { isOnlyProcess }),
 			...(fleet && { store: changeStore(fleet) }),
 		}),
 		discoveries: new Discoveries({
@@ -66,7 +66,7 @@ export function createPools({ fetch, fleet, isOnlyIsolate, now, wait, waitUntil 
 			}),
 		}),
 		...(fleet &&
-			!isOnlyIsolate && {
+			!isOnlyProcess && {
 				loadExchange: new LoadExchange({
 					now,
 					waitUntil,

@@ -42,7 +42,7 @@ interface DeletedAccountsServices {
 	now(): number;
 	waitUntil(promise: Promise<unknown>): void;
 	/** No other isolate begins or ends a deletion, so a copy stays fresh. */
-	isOnlyIsolate?: boolean;
+	isOnlyProcess?: boolean;
 }
 
 /** Set while only deletions run. */
@@ -72,7 +72,7 @@ export class DeletedAccounts {
 
 	/** Whether the copy may be used. Otherwise {@link renew} comes first. */
 	get isFresh(): boolean {
-		if (this.#services.isOnlyIsolate && this.#revision !== undefined) return true;
+		if (this.#services.isOnlyProcess && this.#revision !== undefined) return true;
 		const age = Math.abs(this.#services.now() - this.#checkedAt);
 		if (age > LIST_FRESH_MS) return false;
 		if (age > RENEW_MS && !this.#isRenewing) this.#renewMeanwhile();

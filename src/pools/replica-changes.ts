@@ -34,7 +34,7 @@ interface ChangeServices {
 	/** Absent: the deployment has no `Fleet` object, and no changes. */
 	store?: ChangeStore;
 	/** No other isolate changes replicas. */
-	isOnlyIsolate?: boolean;
+	isOnlyProcess?: boolean;
 }
 
 /** A copy that is older is read before the next request. While requests arrive, the health exchange brings it in time. */
@@ -84,13 +84,13 @@ export class ReplicaChanges {
 
 	/** Reads the changes if the copy is too old. Returns nothing if it is not. Never rejects. */
 	refresh(): Promise<void> | undefined {
-		const { isOnlyIsolate, now, store, wait } = this.#services;
-		if (isOnlyIsolate && this.#isRead) return undefined;
+		const { isOnlyProcess, now, store, wait } = this.#services;
+		if (isOnlyProcess && this.#isRead) return undefined;
 		const at = now();
 		// A clock that was set back also makes the copy too old.
 		if (!store || Math.abs(at - this.#readAt) < MAX_AGE_MS) return undefined;
 		const read = (async () => this.replace(await store.list(), at))().catch(() => {
-			// The next request does not wait again. The exchange of health reads the changes when the object is back.
+			// The next request does not wait again. A later one, or the exchange of health, reads the changes when the object is back.
 			this.#readAt = at;
 		});
 		return Promise.race([read, wait(MAX_WAIT_MS).catch(() => {})]);

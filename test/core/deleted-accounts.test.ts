@@ -4,11 +4,11 @@ import { type AccountDeletion, DeletedAccounts } from "../../src/core/deleted-ac
 const HOUR_MS = 3_600_000;
 
 /** An isolate's copy, and the directory that it reads. */
-function copied(isOnlyIsolate: boolean) {
+function copied(isOnlyProcess: boolean) {
 	const state = { time: 1_000_000, reads: 0, fails: false };
 	const listed = new Map<string, AccountDeletion>();
 	const accounts = new DeletedAccounts({
-		isOnlyIsolate,
+		isOnlyProcess,
 		now: () => state.time,
 		waitUntil: () => {},
 		directory: () => ({

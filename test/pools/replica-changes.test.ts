@@ -5,10 +5,10 @@ const DRAINING: ReplicaChange = { backend: "a", url: "http://1", state: "drainin
 const ADDED: ReplicaChange = { backend: "a", url: "http://2", state: "active", added: true };
 
 /** A copy of one isolate, and the stored changes. */
-function copied(stored: ReplicaChange[] = [], isOnlyIsolate = false) {
+function copied(stored: ReplicaChange[] = [], isOnlyProcess = false) {
 	const state = { now: 100_000, reads: 0, fails: false, isFull: false, stored, waits: [] as number[] };
 	const changes = new ReplicaChanges({
-		isOnlyIsolate,
+		isOnlyProcess,
 		now: () => state.now,
 		wait: (ms) => {
 			state.waits.push(ms);

@@ -208,6 +208,16 @@ function watchMemory(gateway: ServedGateway): { stop(): Memory } {
 	};
 }
 
+/** The count when it has become the expected one, or the last one when that takes too long. */
+async function settled(expected: number, read: () => Promise<number>): Promise<number> {
+	const deadline = performance.now() + IDLE_MS;
+	for (;;) {
+		const count = await read();
+		if (count === expected || performance.now() >= deadline) return count;
+		await wait(SAMPLE_MS);
+	}
+}
+
 /** The account of the normal callers: each answer is one row, and the engine's complete answers are those rows. */
 async function compareBooks(
 	gateway: ServedGateway,
@@ -215,21 +225,14 @@ async function compareBooks(
 	served: number,
 ): Promise<string[]> {
 	const answered = callers.reduce((sum, one) => sum + one.answered, 0);
-	const deadline = performance.now() + IDLE_MS;
-	let totals = await gateway.totals(NORMAL_ACCOUNT);
-	while (totals.requests - totals.failed !== served && performance.now() < deadline) {
-		await wait(SAMPLE_MS);
-		totals = await gateway.totals(NORMAL_ACCOUNT);
-	}
-	const recorded = totals.requests - totals.failed;
+	const recorded = await settled(served, async () => {
+		const { requests, failed } = await gateway.totals(NORMAL_ACCOUNT);
+		return requests - failed;
+	});
 	const differences: string[] = [];
 	if (recorded !== served) differences.push(`${recorded} rows, and the engine served ${served}`);
 	if (answered > recorded) differences.push(`${answered} answers, and ${recorded} rows`);
-	let unreleased = unreleasedRequests(await gateway.metrics());
-	for (const until = performance.now() + IDLE_MS; unreleased !== 0 && performance.now() < until; ) {
-		await wait(SAMPLE_MS);
-		unreleased = unreleasedRequests(await gateway.metrics());
-	}
+	const unreleased = await settled(0, async () => unreleasedRequests(await gateway.metrics()));
 	if (unreleased !== 0)
 		differences.push(`${unreleased} requests are held that neither a caller nor durable work has`);
 	const poor = /ganglion_overruns_total\{[^}]*\} ([1-9]\d*)/.exec(await gateway.metrics("hostile-1"));
