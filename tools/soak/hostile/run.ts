@@ -15,7 +15,7 @@ import { unreleasedRequests } from "./held-requests.ts";
 import { Attackers, NormalCallers } from "./processes.ts";
 import { ranShare } from "./schedule.ts";
 import { type Memory, ServedGateway } from "./served.ts";
-import { createWorld, NORMAL_ACCOUNT, settingsOf } from "./world.ts";
+import { type BudgetedToken, createWorld, NORMAL_ACCOUNT, settingsOf } from "./world.ts";
 
 export interface HostileOptions {
 	patterns: readonly Pattern[];
@@ -92,7 +92,7 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 	const floor = await startFloor(folder, floorEngine);
 	try {
 		progress("creating accounts and gateways");
-		const { target, normalToken } = await createWorld(gateway, engine);
+		const { target, normalToken, budgeted } = await createWorld(gateway, engine);
 		const normal = { url: gateway.url, floor: floor.url, token: normalToken };
 		const order = (patterns: readonly string[], count: number, time: number): Promise<AttackResult> =>
 			attackersProcess.attack({ target, patterns, attackers: count, milliseconds: time });
@@ -153,7 +153,9 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 		}
 		const all = [warmUp, quiet, ...phases.map(({ callers }) => callers)];
 		const differences =
-			gateway.ended === undefined ? await compareBooks(gateway, all, callers.served) : ["the gateway ended"];
+			gateway.ended === undefined
+				? [...(await compareBooks(gateway, all, callers.served)), ...(await overspent(gateway, budgeted))]
+				: ["the gateway ended"];
 		return {
 			...{ quiet, coldMemory, idleMemory, phases, refusals, memoryAfter, differences },
 			output: gateway.output,
@@ -235,7 +237,15 @@ async function compareBooks(
 	const unreleased = await settled(0, async () => unreleasedRequests(await gateway.metrics()));
 	if (unreleased !== 0)
 		differences.push(`${unreleased} requests are held that neither a caller nor durable work has`);
-	const poor = /ganglion_overruns_total\{[^}]*\} ([1-9]\d*)/.exec(await gateway.metrics("hostile-1"));
-	if (poor) differences.push(`${poor[1]} overruns of a budget`);
+	return differences;
+}
+
+/** Tokens that spent more than their budgets on this UTC day. */
+async function overspent(gateway: ServedGateway, tokens: readonly BudgetedToken[]): Promise<string[]> {
+	const differences: string[] = [];
+	for (const { account, id, neurons } of tokens) {
+		const spent = (await gateway.totals(account, id)).neurons;
+		if (spent > neurons) differences.push(`a budget of ${neurons} neurons a day paid ${spent}`);
+	}
 	return differences;
 }

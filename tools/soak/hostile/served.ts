@@ -24,6 +24,12 @@ export interface Memory {
 	total: number;
 }
 
+interface Totals {
+	requests: number;
+	failed: number;
+	neurons: number;
+}
+
 export class ServedGateway {
 	readonly port: number;
 	readonly #state: string;
@@ -76,13 +82,12 @@ export class ServedGateway {
 		return (await this.#call<{ result: T }>(method, path, body)).result;
 	}
 
-	/** All requests of the account, and those that failed. */
-	async totals(account: string): Promise<{ requests: number; failed: number }> {
-		const path = `/client/v4/accounts/${account}/ai/usage?group_by=model`;
-		const { result_info } = await this.#call<{
-			result_info: { totals: { requests: number; failed: number } };
-		}>("GET", path);
-		return result_info.totals;
+	/** The usage of the account, or of one of its tokens on this UTC day. */
+	async totals(account: string, token?: string): Promise<Totals> {
+		const today = new Date().toISOString().slice(0, "2026-11-29".length);
+		const filter = token === undefined ? "" : `&token=${token}&from=${today}`;
+		const path = `/client/v4/accounts/${account}/ai/usage?group_by=model${filter}`;
+		return (await this.#call<{ result_info: { totals: Totals } }>("GET", path)).result_info.totals;
 	}
 
 	async #call<T>(method: string, path: string, body?: object): Promise<T> {

@@ -17,6 +17,9 @@ const RUN_ONLY = "d3ab162cd977454484c09407d166146a";
 const ROOMS = ["0d3f1b7a2c8e4f5b9a6d4e2f8c1b7d53", "a17e4f0c8d364b5e92c1d7b3f5a60e84"];
 export const NORMAL_ACCOUNT = "normal";
 const HOSTILE_ACCOUNTS = ["hostile-1", "hostile-2", "hostile-3", "hostile-4"] as const;
+/** Neurons a day: of some requests, and of no request. */
+const POOR_NEURONS = 100;
+const EMPTY_NEURONS = 1;
 const GUARD_MODEL = "@cf/meta/llama-guard-3-8b";
 /** As on many systems and in containers. */
 const OPEN_FILES = 1_024;
@@ -56,11 +59,19 @@ export function settingsOf(normal: string, hostile: string): Record<string, unkn
 	};
 }
 
+/** A token with a budget. */
+export interface BudgetedToken {
+	account: string;
+	id: string;
+	/** A day. */
+	neurons: number;
+}
+
 /** Creates everything. The attackers' tokens cannot change it. */
 export async function createWorld(
 	gateway: ServedGateway,
 	hostile: string,
-): Promise<{ target: Target; normalToken: string }> {
+): Promise<{ target: Target; normalToken: string; budgeted: BudgetedToken[] }> {
 	const accounts: { id: string; token: string; roomToken: string }[] = [];
 	for (const id of HOSTILE_ACCOUNTS) {
 		await createGateways(gateway, id, hostile);
@@ -71,14 +82,20 @@ export async function createWorld(
 	const [first] = HOSTILE_ACCOUNTS;
 	const revoked = await createToken(gateway, first);
 	await gateway.api("DELETE", `/client/v4/accounts/${first}/tokens/${revoked.id}`);
+	const poor = await createToken(gateway, first, { daily_neurons: POOR_NEURONS });
+	const empty = await createToken(gateway, first, { daily_neurons: EMPTY_NEURONS });
 	return {
+		budgeted: [
+			{ account: first, id: poor.id, neurons: POOR_NEURONS },
+			{ account: first, id: empty.id, neurons: EMPTY_NEURONS },
+		],
 		normalToken: (await createToken(gateway, NORMAL_ACCOUNT)).value,
 		target: {
 			port: gateway.port,
 			accounts,
 			revokedToken: revoked.value,
-			poorToken: (await createToken(gateway, first, { daily_neurons: 100 })).value,
-			emptyToken: (await createToken(gateway, first, { daily_neurons: 1 })).value,
+			poorToken: poor.value,
+			emptyToken: empty.value,
 		},
 	};
 }

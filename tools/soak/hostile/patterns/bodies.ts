@@ -50,6 +50,10 @@ export const BODY_PATTERNS: readonly Pattern[] = [
 	byToken("a small budget", async (a) => {
 		await a.ask("/v1/chat/completions", { body: chat(), headers: inPlain, token: a.target.poorToken });
 	}),
+	byToken("a small budget, endless streams", async (a) => {
+		const body = chat("Hi", { model: "endless", stream: true });
+		await a.ask("/v1/chat/completions", { body, headers: inPlain, token: a.target.poorToken });
+	}),
 	refused("a budget that pays for no request", async (a) => {
 		await a.ask("/v1/chat/completions", { body: chat(), headers: inPlain, token: a.target.emptyToken });
 	}),
