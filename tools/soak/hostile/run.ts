@@ -151,6 +151,8 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 			const memory = gateway.memory();
 			if (memory.total < memoryAfter.total) memoryAfter = memory;
 		}
+		// Streams that can be resumed go on without their callers. Without their engine they end after the bytes that wait in sockets.
+		attackersProcess.kill();
 		const all = [warmUp, quiet, ...phases.map(({ callers }) => callers)];
 		const differences =
 			gateway.ended === undefined
@@ -212,7 +214,7 @@ function watchMemory(gateway: ServedGateway): { stop(): Memory } {
 
 /** The count when it has become the expected one, or the last one when that takes too long. */
 async function settled(expected: number, read: () => Promise<number>): Promise<number> {
-	const deadline = performance.now() + IDLE_MS;
+	const deadline = performance.now() + SETTLED_MS;
 	for (;;) {
 		const count = await read();
 		if (count === expected || performance.now() >= deadline) return count;
