@@ -176,9 +176,22 @@ export function createPersistent(
 	background.onClose(() => queryCounts.flushAll());
 	// A closure, because workerd's `fetch` throws if it is called with another `this`.
 	const calls: typeof fetch = (input, init) => fetch(input, init);
+	const health = new IsolateHealth({
+		...{ now, waitUntil, isOnlyProcess },
+		...(FLEET && {
+			exchange: async (reports) => {
+				const readAt = now();
+				const { circuits, replicas } = await FLEET.getByName(FLEET_NAME).exchange(reports);
+				pools.changes.replace(replicas, readAt);
+				return circuits;
+			},
+		}),
+	});
 	const pools = createPools({
 		...{ fetch: calls, now, wait, waitUntil: keepAlive },
 		fleet: FLEET,
+		// One call reads the circuits and the replicas.
+		readChanges: () => health.exchange(),
 		isOnlyProcess,
 	});
 	const streamRuns = new StreamRuns({ ...streamRunObjects(bindings, checks), now });
@@ -262,20 +275,7 @@ export function createPersistent(
 		},
 		guardCounts,
 		streamRuns,
-		health: new IsolateHealth({
-			now,
-			waitUntil,
-			// The isolate of the only process has nobody to share its view with.
-			...(FLEET &&
-				!isOnlyProcess && {
-					exchange: async (reports) => {
-						const readAt = now();
-						const { circuits, replicas } = await FLEET.getByName(FLEET_NAME).exchange(reports);
-						pools.changes.replace(replicas, readAt);
-						return circuits;
-					},
-				}),
-		}),
+		health,
 		background,
 		runningRequests,
 		waitUntil,

@@ -20,18 +20,20 @@ interface PoolRuntime {
 	waitUntil(work: Promise<unknown>): void;
 	/** Absent: the operator cannot change replicas, and isolates share nothing. */
 	fleet: DurableObjectNamespace<Fleet> | undefined;
+	readChanges: ChangeStore["read"];
 	/** No other isolate sends to the pools. */
 	isOnlyProcess?: boolean;
 }
 
-export function createPools({ fetch, fleet, isOnlyProcess, now, wait, waitUntil }: PoolRuntime): Pools {
+export function createPools(runtime: PoolRuntime): Pools {
+	const { fetch, fleet, isOnlyProcess, now, wait, waitUntil } = runtime;
 	return new Pools({
 		random: () => Math.random(),
 		changes: new ReplicaChanges({
 			now,
 			wait,
 			...(isOnlyProcess && { isOnlyProcess }),
-			...(fleet && { store: changeStore(fleet) }),
+			...(fleet && { store: changeStore(fleet, runtime) }),
 		}),
 		discoveries: new Discoveries({
 			now,
@@ -77,8 +79,11 @@ export function createPools({ fetch, fleet, isOnlyProcess, now, wait, waitUntil 
 	});
 }
 
-const changeStore = (fleet: DurableObjectNamespace<Fleet>): ChangeStore => ({
-	list: () => fleet.getByName(FLEET_NAME).replicaChanges(),
+const changeStore = (
+	fleet: DurableObjectNamespace<Fleet>,
+	{ readChanges }: Pick<PoolRuntime, "readChanges">,
+): ChangeStore => ({
+	read: readChanges,
 	put: (change) => fleet.getByName(FLEET_NAME).changeReplica(change),
 	delete: (key) => fleet.getByName(FLEET_NAME).resetReplica(key),
 });

@@ -103,10 +103,6 @@ export class Fleet extends DurableObject {
 	/** Loads models. The Worker's class has the configuration that this needs (`index.ts`). Never rejects. */
 	protected async preload(_: readonly ModelDemand[]): Promise<void> {}
 
-	replicaChanges(): ReplicaChange[] {
-		return this.#replicas.list();
-	}
-
 	/** Returns all changes, or nothing if there are too many. */
 	changeReplica(change: ReplicaChange): ReplicaChange[] | undefined {
 		return this.#replicas.put(change);

@@ -49,6 +49,8 @@ interface HealthServices {
 	waitUntil(promise: Promise<unknown>): void;
 	/** Calls the `Fleet` object. Absent if there is none. */
 	exchange?(reports: HealthReport[]): Promise<View>;
+	/** Nobody shares its view, so it is exchanged by {@link IsolateHealth.exchange} only. */
+	isOnlyProcess?: boolean;
 }
 
 export class IsolateHealth implements Health {
@@ -76,14 +78,14 @@ export class IsolateHealth implements Health {
 		const since = this.#services.now();
 		watched.requests++;
 		watched.breaker.start(since);
-		this.#exchange(since);
+		this.#exchangeIfDue(since);
 		return new WatchedCall(watched, since, this.#services.now, this.#onOutcome);
 	}
 
 	readonly #onOutcome = (watched: Watched, at: number): void => {
 		this.#updateNotClosed(watched.breaker, at);
 		this.#hasUnreported ||= watched.changed;
-		this.#exchange(at);
+		this.#exchangeIfDue(at);
 	};
 
 	engines(): EngineReport[] {
@@ -143,12 +145,17 @@ export class IsolateHealth implements Health {
 		else this.#notClosed.add(breaker);
 	}
 
-	#exchange(at: number): void {
-		const { exchange, waitUntil } = this.#services;
+	#exchangeIfDue(at: number): void {
+		const { exchange, isOnlyProcess, waitUntil } = this.#services;
 		const age = at - this.#exchangedAt;
 		const due = this.#hasUnreported ? age >= REPORT_DELAY_MS : age >= VIEW_MS;
-		if (!exchange || !due || at - this.#exchangingSince < EXCHANGE_MS) return;
-		this.#exchangingSince = at;
+		if (!exchange || isOnlyProcess || !due || at - this.#exchangingSince < EXCHANGE_MS) return;
+		waitUntil(this.exchange());
+	}
+
+	/** Reports and reads now. Never rejects: a failure of the object, even a synchronous one, must not fail the request. */
+	async exchange(): Promise<void> {
+		this.#exchangingSince = this.#services.now();
 		const reports: HealthReport[] = [];
 		for (const [key, watched] of this.#watched) {
 			const { breaker, changed, failures, failedAt } = watched;
@@ -157,14 +164,9 @@ export class IsolateHealth implements Health {
 			watched.failures = 0;
 		}
 		this.#hasUnreported = false;
-		waitUntil(this.#report(reports, exchange));
-	}
-
-	/** Never rejects: a failure of the object, even a synchronous one, must not fail the request. */
-	async #report(reports: HealthReport[], exchange: NonNullable<HealthServices["exchange"]>): Promise<void> {
 		let view: View = {};
 		try {
-			view = await exchange(reports);
+			view = (await this.#services.exchange?.(reports)) ?? view;
 		} catch {
 			// These reports are lost for the other isolates; the next exchange has new ones.
 		}

@@ -19,9 +19,10 @@ export interface ReplicaChange extends NamedReplica {
 /** Every exchange of an isolate returns all changes. */
 export const MAX_CHANGES = 2_000;
 
-/** Each method returns all changes. */
+/** `put` and `delete` return all changes. */
 export interface ChangeStore {
-	list(): Promise<ReplicaChange[]>;
+	/** Reads all changes, and passes them to {@link ReplicaChanges.replace}. Never rejects. */
+	read(): Promise<void>;
 	/** Returns nothing if there are `MAX_CHANGES` others. */
 	put(change: ReplicaChange): Promise<ReplicaChange[] | undefined>;
 	delete(change: Pick<ReplicaChange, "backend" | "url">): Promise<ReplicaChange[]>;
@@ -89,9 +90,10 @@ export class ReplicaChanges {
 		const at = now();
 		// A clock that was set back also makes the copy too old.
 		if (!store || Math.abs(at - this.#readAt) < MAX_AGE_MS) return undefined;
-		const read = (async () => this.replace(await store.list(), at))().catch(() => {
-			// The next request does not wait again. A later one, or the exchange of health, reads the changes when the object is back.
-			this.#readAt = at;
+		const before = this.#readAt;
+		const read = store.read().then(() => {
+			// It failed. The next request does not wait again. A later one, or the exchange of health, reads the changes when the object is back.
+			if (this.#readAt === before) this.#readAt = at;
 		});
 		return Promise.race([read, wait(MAX_WAIT_MS).catch(() => {})]);
 	}

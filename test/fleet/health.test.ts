@@ -168,6 +168,37 @@ describe("IsolateHealth", () => {
 		expect(reports).toEqual([0, 1]);
 	});
 
+	it("exchanges at once if it is asked, so that the next call has no reason to", async () => {
+		const { clock, isolate, reported, settle } = world();
+		const [first, second] = [isolate(), isolate()];
+		for (let i = 0; i < 5; i++) first.start(TARGET).fail();
+		clock.now += 500;
+		await first.exchange();
+		await second.exchange();
+		expect(second.circuit(TARGET)).toBe("open");
+		const before = reported.length;
+		second.start(OTHER).succeed();
+		await settle();
+		expect(reported.length).toBe(before);
+	});
+
+	it("of the only process is exchanged only if it is asked", async () => {
+		const reported: HealthReport[][] = [];
+		const health = new IsolateHealth({
+			now: () => 1_000_000,
+			waitUntil: () => {},
+			isOnlyProcess: true,
+			exchange: async (reports) => {
+				reported.push(reports);
+				return {};
+			},
+		});
+		fail(health, 5);
+		expect(reported).toEqual([]);
+		await health.exchange();
+		expect(reported).toMatchObject([[{ key: "a http://a/v1 m", failures: 5 }]]);
+	});
+
 	it("prefers its own later success to an old view", async () => {
 		const { clock, isolate, settle } = world();
 		const [first, second] = [isolate(), isolate()];

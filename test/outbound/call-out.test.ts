@@ -190,7 +190,10 @@ function background() {
 	return { waitUntil: (work: Promise<unknown>) => void works.push(work), end };
 }
 const pools = (fetch: typeof globalThis.fetch, waitUntil: (work: Promise<unknown>) => void) =>
-	createPools({ fetch, fleet: undefined, now: () => 0, wait: async () => {}, waitUntil });
+	createPools({
+		...{ fetch, fleet: undefined, now: () => 0, wait: async () => {}, waitUntil },
+		readChanges: async () => {},
+	});
 
 async function collect(fetch: typeof globalThis.fetch): Promise<string> {
 	const account = newAccount();

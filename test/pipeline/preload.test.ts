@@ -115,7 +115,8 @@ describe("a model that is usual at an hour", () => {
 			clock.now += ms;
 		};
 		const waitUntil = () => {};
-		const pools = createPools({ fetch: engine.fetch, fleet: undefined, now, wait, waitUntil });
+		const runtime = { fetch: engine.fetch, fleet: undefined, now, wait, waitUntil };
+		const pools = createPools({ ...runtime, readChanges: async () => {} });
 		const failures: unknown[] = [];
 		const log = (error: unknown) => void failures.push(error);
 		await preloadModels([CHAT], { ...persistent, pools, now, wait, log });

@@ -7,7 +7,7 @@ const ADDED: ReplicaChange = { backend: "a", url: "http://2", state: "active", a
 /** A copy of one isolate, and the stored changes. */
 function copied(stored: ReplicaChange[] = [], isOnlyProcess = false) {
 	const state = { now: 100_000, reads: 0, fails: false, isFull: false, stored, waits: [] as number[] };
-	const changes = new ReplicaChanges({
+	const changes: ReplicaChanges = new ReplicaChanges({
 		isOnlyProcess,
 		now: () => state.now,
 		wait: (ms) => {
@@ -15,10 +15,11 @@ function copied(stored: ReplicaChange[] = [], isOnlyProcess = false) {
 			return new Promise(() => {});
 		},
 		store: {
-			async list() {
+			async read() {
 				state.reads++;
-				if (state.fails) throw new Error("the object is not reachable");
-				return structuredClone(state.stored);
+				const readAt = state.now;
+				await Promise.resolve();
+				if (!state.fails) changes.replace(structuredClone(state.stored), readAt);
 			},
 			async put(change) {
 				if (state.isFull) return undefined;
