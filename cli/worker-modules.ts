@@ -11,7 +11,7 @@ import type { WorkerSpec } from "../scripts/workerd.ts";
 /** Set by the build of the package. */
 declare const IS_PACKAGE: boolean | undefined;
 
-/** In the package: the built Worker. In the project: the sources, bundled into `folder` at each start, with the
+/** In the package: the built Worker. In the project: the sources at each start, bundled into `folder` or copied there as built, with the
  * console. */
 export async function workerModules(folder: string): Promise<WorkerSpec["modules"]> {
 	if (typeof IS_PACKAGE !== "undefined") return completeModulesIn(join(DIST, "worker"));
@@ -24,7 +24,7 @@ export async function converterModules(folder: string): Promise<WorkerSpec["modu
 	return bundled("documents", folder);
 }
 
-/** Bundles the sources in another process, whose memory is free afterwards. */
+/** In another process, whose memory is free afterwards. */
 async function bundled(kind: "worker" | "documents", folder: string): Promise<WorkerSpec["modules"]> {
 	const bundler = spawn(process.execPath, [join(ROOT, "scripts/bundle.ts"), kind, folder], {
 		stdio: ["ignore", "inherit", "inherit"],

@@ -75,6 +75,8 @@ interface WorkerBuild {
 const RUNTIME = "\0rolldown/runtime.js";
 const RUNTIME_FILE = join(ROOT, "node_modules/rolldown/package.json");
 
+/** Of each build. */
+export const ENTRY = "index.js";
 /** What decides how the sources are bundled. */
 const BUILDERS = ["scripts/worker.ts", "scripts/rooms.ts", "package-lock.json"];
 
@@ -187,14 +189,20 @@ function leaveOut(parts: readonly Part[], others: readonly Part[]): Plugin {
 }
 
 /** The Worker that converts documents. */
-export const CONVERTER_ENTRY = join(ROOT, "src/retrieval/documents/converter-worker.ts");
+const CONVERTER_ENTRY = join(ROOT, "src/retrieval/documents/converter-worker.ts");
 /** The kinds that it converts. */
 const CONVERTED = DOCUMENT_KINDS.filter((kind) => kind !== "images");
 
+/** The folders of `dist` that this machine runs. */
+export const BUILDS = {
+	worker: { isWithConverter: true },
+	documents: { entry: CONVERTER_ENTRY },
+} satisfies Record<string, WorkerBuild>;
+
 /** Writes all parts to `dist/worker` and `dist/documents`. Moves only complete files into their places. */
 export async function buildWorker(): Promise<string[]> {
-	const worker = await buildIn("worker", { isWithConverter: true });
-	return [...worker, ...(await buildIn("documents", { entry: CONVERTER_ENTRY }))];
+	const worker = await buildIn("worker", BUILDS.worker);
+	return [...worker, ...(await buildIn("documents", BUILDS.documents))];
 }
 
 /** Builds nothing if the folder has the same build of the same sources. */
@@ -202,15 +210,15 @@ async function buildIn(
 	target: "worker" | "documents" | "deploy",
 	options: WorkerBuild = {},
 ): Promise<string[]> {
-	const [to, entry, made] = [join(DIST, target), "index.js", JSON.stringify(options)];
-	const existing = equalBuild(to, made, entry);
+	const [to, made] = [join(DIST, target), JSON.stringify(options)];
+	const existing = equalBuild(to, made, ENTRY);
 	if (existing) return existing;
 	return withBuilding(async (folder) => {
 		const startedAt = Date.now();
 		const { bundled, sources } = await bundle(folder, options);
 		const outputs = readdirSync(folder);
 		forgetBuild(to);
-		place(folder, to, entry);
+		place(folder, to, ENTRY);
 		recordBuild(to, startedAt, {
 			...{ options: made, outputs, bundled },
 			sources: [...BUILDERS, ...sources],

@@ -212,6 +212,18 @@ describe("a build", () => {
 		await expect(built).rejects.toThrow("no-such-package");
 	});
 
+	it("of these sources is copied for a command that runs them, and not made again", () => {
+		const copy = join(folder, "copy");
+		execFileSync(process.execPath, ["scripts/bundle.ts", "worker", copy], { stdio: "pipe" });
+		expect(readdirSync(copy).sort()).toEqual(
+			readdirSync(BUILT)
+				.filter((name) => /\.(?:js|wasm)$/.test(name))
+				.sort(),
+		);
+		for (const name of readdirSync(copy))
+			expect(readFileSync(join(copy, name)).equals(readFileSync(join(BUILT, name))), name).toBe(true);
+	});
+
 	it("names the files that it contains, and its sources if it is readable", async () => {
 		const readable = join("dist", `.test-${process.pid}-readable`);
 		onTestFinished(() => rmSync(readable, { recursive: true, force: true }));
