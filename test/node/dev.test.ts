@@ -112,23 +112,6 @@ describe("npm run dev", () => {
 			.toBe(true);
 	});
 
-	it("shows what the configuration and the command line say, and then searches for no engines", async () => {
-		const engine = await ollama({ name: "llama3.2:3b", size: "3.2B" });
-		const ollamaBackend = { kind: "openai", url: "http://localhost:11434/v1" };
-		const config = configWith({
-			BACKENDS: { ollama: ollamaBackend },
-			ROUTES: { "@cf/meta/*": [{ backend: "ollama", model: "llama3.2" }] },
-		});
-		const BACKENDS = { ollama: ollamaBackend, mine: { kind: "openai", url: "http://127.0.0.1:9/v1" } };
-		const output = await dev([
-			...[...(await ownPorts()), "--config", config, "--engine-ports", String(engine.port)],
-			...["--var", "DEFAULT_BACKEND:mine", `BACKENDS:${JSON.stringify(BACKENDS)}`],
-		]).until(/Ctrl-C/);
-		expect(output).toContain("@cf/meta/*       ->  ollama (http://localhost:11434/v1) llama3.2");
-		expect(output).toContain("everything else  ->  mine (http://127.0.0.1:9/v1)");
-		expect(engine.asked).toEqual([]);
-	});
-
 	it("routes similar models to an engine of this machine, and prints it", async () => {
 		const engine = await ollama({ name: "llama3.2:3b", size: "3.2B" });
 		// Without a build of its own, which the test before shows.
@@ -163,9 +146,18 @@ describe("npm run dev", () => {
 		expect(output).not.toContain("    at ");
 	});
 
-	it("indexes the objects of an R2 bucket that AI_SEARCH.buckets names", async () => {
+	it("shows what the configuration and the command line say, searches for no engines, and indexes the objects of an R2 bucket that AI_SEARCH.buckets names", async () => {
+		const engine = await ollama({ name: "llama3.2:3b", size: "3.2B" });
+		const ollamaBackend = { kind: "openai", url: "http://localhost:11434/v1" };
 		const config = configWith(
-			{ AI_SEARCH: { buckets: { manuals: { binding: "MANUALS" } } } },
+			{
+				BACKENDS: { ollama: ollamaBackend },
+				ROUTES: {
+					"@cf/meta/*": [{ backend: "ollama", model: "llama3.2" }],
+					"@cf/qwen/*": [{ backend: "simulator" }],
+				},
+				AI_SEARCH: { buckets: { manuals: { binding: "MANUALS" } } },
+			},
 			{ r2_buckets: [{ binding: "MANUALS", bucket_name: "manuals" }] },
 		);
 		const state = join(dirname(config), "state");
@@ -176,8 +168,16 @@ describe("npm run dev", () => {
 			...[...put, "--local", "--persist-to", state, "--config", config],
 		]);
 		expect(await wrangler.exit).toBe(0);
-		const flags = ["--config", config, "--no-local-engines", "--state", state];
-		const output = await dev([...(await ownPorts()), ...flags]).until(/Ctrl-C|expected/);
+
+		const BACKENDS = { ollama: ollamaBackend, mine: { kind: "openai", url: "http://127.0.0.1:9/v1" } };
+		const output = await dev([
+			...[...(await ownPorts()), "--config", config, "--state", state, "--engine-ports", String(engine.port)],
+			...["--var", "DEFAULT_BACKEND:mine", `BACKENDS:${JSON.stringify(BACKENDS)}`],
+		]).until(/Ctrl-C|expected/);
+		expect(output).toContain("@cf/meta/*       ->  ollama (http://localhost:11434/v1) llama3.2");
+		expect(output).toContain("everything else  ->  mine (http://127.0.0.1:9/v1)");
+		expect(engine.asked).toEqual([]);
+
 		const [, url = ""] = /is ready on (http:\S+)/.exec(output) ?? [];
 		const call = async (path: string, body?: object) => {
 			const response = await fetch(`${url}/client/v4/accounts/local/ai-search/instances${path}`, {
