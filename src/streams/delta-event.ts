@@ -62,8 +62,7 @@ export class EventTemplate implements Surroundings {
 
 	/** The event with this content, which is not empty. */
 	write(text: string): DeltaEvent {
-		const content = encoder.encode(JSON.stringify(text).slice(1, -1));
-		return new DeltaEvent(this, { text, bytes: content, from: 0, to: content.length });
+		return new DeltaEvent(this, text, encoder.encode(JSON.stringify(text).slice(1, -1)));
 	}
 
 	/** Reads a complete event. `undefined` if it has another form, or a content that has to be parsed. */
@@ -72,39 +71,28 @@ export class EventTemplate implements Surroundings {
 		const to = event.length - after.length;
 		if (to <= before.length || !hasAt(event, before, 0) || !hasAt(event, after, to)) return undefined;
 		const text = textOfJson(event, before.length, to);
-		return text === undefined
-			? undefined
-			: new DeltaEvent(this, { text, bytes: event, from: before.length, to });
+		return text === undefined ? undefined : new DeltaEvent(this, text, event.subarray(before.length, to));
 	}
 }
 
 /** The content of an event. */
 export interface DeltaContent {
 	/** Not empty. */
-	text: string;
-	/** `from` to `to` are `text` as a JSON string, without its quotation marks. */
-	bytes: Uint8Array;
-	from: number;
-	to: number;
+	readonly text: string;
+	/** The text as a JSON string, without its quotation marks. */
+	readonly content: Uint8Array;
 }
 
 /** An event of a template with one content. Its data is built and parsed only if it is used. */
-export class DeltaEvent {
+export class DeltaEvent implements DeltaContent {
 	readonly template: EventTemplate;
-	/** The content of the delta. */
 	readonly text: string;
-	readonly #content: DeltaContent;
+	readonly content: Uint8Array;
 
-	constructor(template: EventTemplate, content: DeltaContent) {
+	constructor(template: EventTemplate, text: string, content: Uint8Array) {
 		this.template = template;
-		this.text = content.text;
-		this.#content = content;
-	}
-
-	/** The text as a JSON string, without its quotation marks. */
-	get content(): Uint8Array {
-		const { bytes, from, to } = this.#content;
-		return bytes.subarray(from, to);
+		this.text = text;
+		this.content = content;
 	}
 
 	get data(): string {

@@ -159,11 +159,11 @@ class TranslatingReader implements EventReader {
 		this.#ifMalformed = ifMalformed;
 		this.#events = events;
 		const template = this.#templated?.template;
-		const content = template && this.#translator.readContent?.(event);
-		if (content) {
+		const delta = template && this.#translator.readContent?.(event);
+		if (delta) {
 			this.lastWasEvent = true;
-			this.progress.addText(content.text);
-			events.push(new DeltaEvent(template, content));
+			this.progress.addText(delta.text);
+			events.push(new DeltaEvent(template, delta.text, delta.content));
 			return undefined;
 		}
 		const text = this.#decoder.decode(event);

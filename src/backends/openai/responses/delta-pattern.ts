@@ -105,7 +105,7 @@ class DeltaPattern {
 		}
 		if (at + this.#after.length !== event.length || !hasAt(event, this.#after, at)) return undefined;
 		const text = textOfJson(event, from, to);
-		return text ? { text, bytes: event, from, to } : undefined;
+		return text ? { text, content: event.subarray(from, to) } : undefined;
 	}
 }
 
