@@ -6,7 +6,6 @@ import type { BackendPool } from "../pools/pools.ts";
 import type { Legs } from "../pools/prefill-decode/legs.ts";
 import { REASONS } from "../pools/prefill-decode/pair-counts.ts";
 import type { TaskCall } from "../tasks/task.ts";
-import { splitChoices } from "../tasks/traits.ts";
 import { EMPTY_REQUEST, poolRequestOf } from "./dispatch/pool-request.ts";
 import { TargetQueue } from "./dispatch/target-queue.ts";
 import { isPooled, type Plan, type PlannedTarget, type ResolvedRoute } from "./plan.ts";
@@ -69,7 +68,6 @@ function inOrder(
 	const queue = new TargetQueue(targets, {
 		health,
 		now,
-		...splitChoices(call),
 		poolRequest: (target) => (call ? poolRequestOf(call, target, from) : EMPTY_REQUEST),
 	});
 	const taken: OrderedTarget[] = [];

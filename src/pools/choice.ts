@@ -36,6 +36,8 @@ export interface PoolRequest {
 	adapter?: string;
 	/** The first token is observed. Otherwise the answer comes as one value. */
 	streamed: boolean;
+	/** Number of answers. Absent: the task cannot be split into prefill and decode. */
+	choices?: number;
 }
 
 export interface ReplicaChoice {

@@ -34,8 +34,8 @@ export type ResumableCall = TaskCall<"text-generation">;
 export const isResumable = (call: TaskCall): call is ResumableCall => definitionOf(call).resumable === true;
 
 /** The number of answers, if a prefill and a decode replica can make them together. */
-export const splitChoices = (call: TaskCall | undefined): { choices?: number } =>
-	call && isResumable(call) ? { choices: call.input.n ?? 1 } : {};
+export const splitChoices = (call: TaskCall): { choices?: number } =>
+	isResumable(call) ? { choices: call.input.n ?? 1 } : {};
 
 export const isStreamed = (call: TaskCall): boolean => isResumable(call) && call.input.stream;
 

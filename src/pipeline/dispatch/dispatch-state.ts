@@ -84,7 +84,6 @@ export class DispatchState {
 		this.#targets = new TargetQueue(plan.targets, {
 			health: services.health,
 			now: services.now,
-			...splitChoices(call),
 			poolRequest: (target) =>
 				poolRequestOf(call, target, {
 					account: exchange.account,

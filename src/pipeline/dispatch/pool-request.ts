@@ -3,7 +3,7 @@
 import { BLOCK_CHARACTERS, hashPrompt } from "../../pools/block-hashes.ts";
 import type { PoolRequest } from "../../pools/choice.ts";
 import type { TaskCall } from "../../tasks/task.ts";
-import { definitionOf, isStreamed } from "../../tasks/traits.ts";
+import { definitionOf, isStreamed, splitChoices } from "../../tasks/traits.ts";
 import type { PooledTarget } from "../plan.ts";
 
 /** Typical for English text. The choice compares replicas for one request, so a common factor does not change it much. */
@@ -31,6 +31,7 @@ export function poolRequestOf(
 		...(prompt?.adapter !== undefined && { adapter: prompt.adapter }),
 		blockTokens: BLOCK_CHARACTERS / CHARACTERS_PER_TOKEN,
 		streamed: isStreamed(call) && !passedThrough,
+		...splitChoices(call),
 		...(maxOutputTokens !== undefined && { maxOutputTokens }),
 	};
 	if (!prompt) return { ...request, inputTokens: 0, blocks: [], ...(session && { session }) };

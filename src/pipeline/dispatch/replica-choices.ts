@@ -14,8 +14,6 @@ export interface QueueServices {
 	now(): number;
 	/** The request in the terms of a pool. Called only if there is a pool. */
 	poolRequest(target: PooledTarget): PoolRequest;
-	/** Number of answers. Absent: the task cannot be split into prefill and decode. */
-	choices?: number;
 }
 
 interface Chosen {
@@ -124,8 +122,7 @@ export class ReplicaChoices {
 		{ pooled, request }: Pick<Chosen, "pooled" | "request">,
 		usable: { answer: Usable; prefill: Usable },
 	): Legs | undefined {
-		const { now, choices } = this.#services;
-		const query = { request, now: now(), usable, ...(choices !== undefined && { choices }) };
+		const query = { request, now: this.#services.now(), usable };
 		return chooseLegs(pooled.pool, query);
 	}
 

@@ -23,8 +23,6 @@ export interface Stages {
 
 interface LegsRequest {
 	request: PoolRequest;
-	/** Number of answers. Absent: the task cannot be split into two legs. */
-	choices?: number;
 	now: number;
 	usable: { answer: Usable; prefill: Usable };
 }
@@ -58,7 +56,7 @@ export const answersUnsplit = ({ hasBoth, settings: { disaggregation } }: Stages
 
 /** The best replicas that are usable. Changes nothing that the next choice depends on. */
 export function chooseLegs(stages: Stages, query: LegsRequest): Legs | undefined {
-	const { request, choices, now, usable } = query;
+	const { request, now, usable } = query;
 	const { replicas, prefill, hasBoth, settings } = stages;
 	const { disaggregation } = settings;
 	if (!prefill || !disaggregation) {
@@ -72,7 +70,7 @@ export function chooseLegs(stages: Stages, query: LegsRequest): Legs | undefined
 		hasBoth ? replicas.choose(request, now, (one) => isBoth(one) && usable.answer(one)) : undefined;
 	const alone = decodesAlone ? replicas.choose(request, now, usable.answer) : chooseBoth();
 	const without = (reason: LegsReason) => alone && { answer: alone, reason };
-	if (!isPairable(settings, choices)) return without("unpaired");
+	if (!isPairable(settings, request.choices)) return without("unpaired");
 	if (alone && request.inputTokens <= minPrefillTokens) return without("short");
 	if (alone && request.inputTokens - alone.cachedTokens <= minPrefillTokens) return without("cached");
 

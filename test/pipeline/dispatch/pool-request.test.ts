@@ -62,6 +62,13 @@ describe("poolRequestOf", () => {
 			expect(requestOf(call, { session: "a s-1" })).toMatchObject({ session: "a s-1", blocks: [] });
 	});
 
+	it("has the number of answers only if a prefill and a decode replica can make them together", () => {
+		expect(requestOf(chat([HELLO])).choices).toBe(1);
+		expect(requestOf(chat([HELLO], { n: 3 })).choices).toBe(3);
+		const embeddings: TaskCall = { task: "text-embeddings", input: { texts: ["x"] } };
+		expect(requestOf(embeddings)).not.toHaveProperty("choices");
+	});
+
 	it("has no tokens for a call that could not be parsed", () => {
 		expect(EMPTY_REQUEST).toEqual({ inputTokens: 0, blocks: [], blockTokens: 512, streamed: false });
 	});

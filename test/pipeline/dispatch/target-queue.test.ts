@@ -79,8 +79,7 @@ it("a prefill replica that has failed is not chosen again for the request", () =
 	const queue = new TargetQueue([{ ...shared, pool }], {
 		health: { circuit: () => "closed" },
 		now: () => 0,
-		poolRequest: () => ({ ...EMPTY_REQUEST, inputTokens: 4_096 }),
-		choices: 1,
+		poolRequest: () => ({ ...EMPTY_REQUEST, inputTokens: 4_096, choices: 1 }),
 	});
 	const chosen = queue.next();
 	if (!chosen) throw new Error("no target");

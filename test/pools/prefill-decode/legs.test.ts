@@ -15,8 +15,9 @@ const LONG: PoolRequest = {
 	blocks: BLOCKS,
 	blockTokens: 512,
 	streamed: true,
+	choices: 1,
 };
-const SHORT: PoolRequest = { inputTokens: 512, blocks: [], blockTokens: 512, streamed: true };
+const SHORT: PoolRequest = { inputTokens: 512, blocks: [], blockTokens: 512, streamed: true, choices: 1 };
 
 function poolOf(protocol: DisaggregationName = "nixl", both: string[] = []) {
 	const disaggregation: Disaggregation = {
@@ -30,12 +31,9 @@ function poolOf(protocol: DisaggregationName = "nixl", both: string[] = []) {
 	const urls = [...Object.keys(ROLES), ...both];
 	const pool = pools.of({ backend: "a", urls, pool: { disaggregation } });
 	if (!pool?.prefill) throw new Error("no pool");
-	const choose = (
-		request: PoolRequest,
-		{ choices = 1, without = [] }: { choices?: number; without?: string[] } = {},
-	) => {
+	const choose = (request: PoolRequest, { without = [] }: { without?: string[] } = {}) => {
 		const usable = ({ url }: { url: string }) => !without.includes(url);
-		return chooseLegs(pool, { request, choices, now: 0, usable: { answer: usable, prefill: usable } });
+		return chooseLegs(pool, { request, now: 0, usable: { answer: usable, prefill: usable } });
 	};
 	const shown = (...args: Parameters<typeof choose>) => {
 		const legs = choose(...args);
@@ -105,7 +103,7 @@ describe("the choice of a pair", () => {
 		["tensorrt-llm", [undefined, "d1", "unpaired"]],
 		["sglang", ["p1", "d1", "pair"]],
 	] as const)("for several choices, by protocol: %s", (protocol, expected) => {
-		expect(poolOf(protocol).shown(LONG, { choices: 2 })).toEqual(expected);
+		expect(poolOf(protocol).shown({ ...LONG, choices: 2 })).toEqual(expected);
 	});
 
 	it("always has a pair if decode replicas do not answer alone", () => {
@@ -133,7 +131,7 @@ describe("a pool", () => {
 	it("without prefill replicas has one replica for each request", () => {
 		const { pool } = poolOf();
 		const usable = () => true;
-		const query = { request: LONG, choices: 1, now: 0, usable: { answer: usable, prefill: usable } };
+		const query = { request: LONG, now: 0, usable: { answer: usable, prefill: usable } };
 		const legs = chooseLegs({ replicas: pool.replicas, settings: pool.settings }, query);
 		expect(legs).toEqual({ answer: expect.objectContaining({ replica: expect.anything() }) });
 	});
