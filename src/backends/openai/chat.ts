@@ -94,35 +94,56 @@ const byApi: Handler<"text-generation"> = async (input, call) => {
 
 const requestOf: Handler<"text-generation"> = async (sent, call) => {
 	const input = withModelFields(sent, call, "chat");
-	const { signed, reasoningDetails } = hostedService(call.target) ?? {};
-	// A request to the host, or its answer, has sealed reasoning.
-	const seals = signed || reasoningDetails ? await call.seals?.() : undefined;
+	const host = hostedService(call.target);
+	const sealing = host && sealingOf(host, input);
+	const seals = sealing && (await call.seals?.());
 	const generation = { path: PATH, body: requestBody(input, call, seals), choices: input.n ?? 1 };
+	const sealed = sealing && { sealing, seals };
 	return input.stream
-		? streamChat(input, call, seals, generation)
-		: wholeChat(input, call, seals, generation);
+		? streamChat(input, call, sealed, generation)
+		: wholeChat(input, call, sealed, generation);
 };
+
+/** Seals the reasoning in the answers of a host whose later requests need it. */
+interface Sealing {
+	revise(seals: Seals | undefined): ReviseChunk;
+	completion(reply: ChatCompletion, seals: Seals | undefined): ChatCompletion;
+}
+
+interface SealedReasoning {
+	sealing: Sealing;
+	seals: Seals | undefined;
+}
+
+const SIGNATURES: Sealing = { revise: chunkSealer, completion: sealCompletion };
+const SECRETS: Sealing = { revise: secretsSealer, completion: sealSecrets };
+const DETAILS: Sealing = { revise: detailsSealer, completion: sealDetails };
+
+function sealingOf({ signed, reasoningDetails }: Host, input: ChatInput): Sealing | undefined {
+	if (signed) return SIGNATURES;
+	if (!reasoningDetails) return undefined;
+	return input.takesReasoningDetails ? SECRETS : DETAILS;
+}
 
 async function streamChat(
 	input: ChatInput,
 	call: Call,
-	seals: Seals | undefined,
+	sealed: SealedReasoning | undefined,
 	generation: Generation,
 ): ReturnType<Handler<"text-generation">> {
 	const { choices } = generation;
 	const context = () => toolContext(input, call);
-	const revise = sealerFor(input, call, seals);
 	const post = (legCall: Call, body: Generation["body"], headers?: Record<string, string>) =>
 		postStream(legCall, PATH, body, {
 			schema: ChatCompletionReply,
 			choices,
 			chat: context,
 			parse: (text) => chatReplyParser(context, choices)(text),
-			...(revise ? { revise } : { streamEnd: call.streamEnd }),
+			...(sealed ? { revise: sealed.sealing.revise(sealed.seals) } : { streamEnd: call.streamEnd }),
 			...(headers && { headers }),
 		});
 	const reply = await (call.prefill ? generateStream(call, generation, post) : post(call, generation.body));
-	return reply.kind === "stream" ? reply : wholeReply(reply.value, input, call, seals);
+	return reply.kind === "stream" ? reply : wholeReply(reply.value, input, call, sealed);
 }
 
 /** A complete reply. */
@@ -135,7 +156,7 @@ export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion
 async function wholeChat(
 	input: ChatInput,
 	call: Call,
-	seals: Seals | undefined,
+	sealed: SealedReasoning | undefined,
 	generation: Generation,
 ): Promise<ChatCompletion> {
 	const reply = await generateValue(call, generation, (legCall, body, headers) =>
@@ -144,31 +165,17 @@ async function wholeChat(
 			...(headers && { headers }),
 		}),
 	);
-	return wholeReply(reply, input, call, seals);
+	return wholeReply(reply, input, call, sealed);
 }
 
 function wholeReply(
 	reply: Parameters<typeof completion>[0],
 	input: ChatInput,
 	call: Call,
-	seals: Seals | undefined,
+	sealed: SealedReasoning | undefined,
 ): ChatCompletion {
 	const whole = countAllChoices(completion(reply, call, input), input);
-	const { signed, reasoningDetails } = hostedService(call.target) ?? {};
-	if (signed) return sealCompletion(whole, seals);
-	if (!reasoningDetails) return whole;
-	return input.takesReasoningDetails ? sealSecrets(whole, seals) : sealDetails(whole, seals);
-}
-
-function sealerFor(
-	{ takesReasoningDetails }: ChatInput,
-	{ target }: Call,
-	seals: Seals | undefined,
-): ReviseChunk | undefined {
-	const { signed, reasoningDetails } = hostedService(target) ?? {};
-	if (signed) return chunkSealer(seals);
-	if (!reasoningDetails) return undefined;
-	return takesReasoningDetails ? secretsSealer(seals) : detailsSealer(seals);
+	return sealed ? sealed.sealing.completion(whole, sealed.seals) : whole;
 }
 
 function requestBody(sent: ChatInput, call: Call, seals: Seals | undefined): Record<string, unknown> {
