@@ -44,7 +44,7 @@ class Relay implements Source<EventPiece> {
 		const { call, source, deadline } = stream;
 		this.#deadline = deadline;
 		this.#eventReader = eventReader;
-		this.#reader = new CoalescingReader(source, () => deadline.elapsedMs(), call.coalesceMs);
+		this.#reader = new CoalescingReader(source, call.services.now, call.coalesceMs);
 		this.#scanner = new EventScanner(stream, eventReader);
 		// Between two pulls, or during one.
 		const onAbort = () => this.#end({ reason: deadline.signal.reason });
