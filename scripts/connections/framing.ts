@@ -11,7 +11,7 @@ const MAX_LINE = 1_024;
 const MAX_TRAILERS = 64;
 const CR = 0x0d;
 const LF = 0x0a;
-const HEAD_END = [CR, LF, CR, LF];
+const HEAD_END = Buffer.from("\r\n\r\n");
 
 /** The message is malformed, or its head is too large. */
 export class FramingError extends Error {
@@ -32,7 +32,10 @@ export interface MessageHead {
 
 /** A header that occurs twice makes the end of a message ambiguous. */
 const SINGLE = new Set(["content-length", "transfer-encoding"]);
-const READ = new Set([...SINGLE, ...CREDENTIALS, "expect", "upgrade"]);
+const READ = [...SINGLE, ...CREDENTIALS, "expect", "upgrade"];
+/** A line that ends otherwise has another meaning for servers that accept a CR or a LF alone as its end. */
+const WELL_FORMED = /^[^\r\n]*(?:\r\n[^\s\0:]+:[^\r\n]*)*\r\n\r\n$/;
+const READ_HEADER = new RegExp(`\\r\\n(${READ.join("|")}):([^\\r\\n]*)`, "gi");
 
 /** How the end of a message is found. `close`: it ends with the connection. `upgrade`: the connection has another protocol now. */
 type BodyKind = "none" | "length" | "chunked" | "close" | "upgrade";
@@ -91,20 +94,35 @@ export class MessageFraming {
 	}
 
 	#readHead(bytes: Buffer): number {
+		const at = this.#endOfHead(bytes);
+		this.#headBytes += at;
+		if (this.#headBytes > MAX_HEAD_BYTES) throw new FramingError("the headers are too large", 431);
+		const part = bytes.subarray(0, at);
+		if (this.#matched < HEAD_END.length) {
+			this.#headParts.push(part);
+			return at;
+		}
+		const isWhole = this.#headParts.length === 0;
+		this.head = headOf((isWhole ? part : Buffer.concat([...this.#headParts, part])).toString("latin1"));
+		if (!isWhole) this.#headParts = [];
+		this.kind = this.#bodyKind(this.head);
+		this.#remaining = this.kind === "length" ? lengthOf(this.head) : 0;
+		this.hasEnded = this.kind === "none" || (this.kind === "length" && this.#remaining === 0);
+		return at;
+	}
+
+	/** The number of bytes that belong to the head. */
+	#endOfHead(bytes: Buffer): number {
 		let at = 0;
+		if (this.#matched === 0) {
+			const found = bytes.indexOf(HEAD_END);
+			// Without it only the last bytes can begin it.
+			at = found >= 0 ? found : Math.max(0, bytes.length - HEAD_END.length + 1);
+		}
 		while (at < bytes.length && this.#matched < HEAD_END.length) {
 			const byte = bytes[at++];
 			this.#matched = byte === HEAD_END[this.#matched] ? this.#matched + 1 : byte === CR ? 1 : 0;
 		}
-		this.#headBytes += at;
-		if (this.#headBytes > MAX_HEAD_BYTES) throw new FramingError("the headers are too large", 431);
-		this.#headParts.push(bytes.subarray(0, at));
-		if (this.#matched < HEAD_END.length) return at;
-		this.head = headOf(Buffer.concat(this.#headParts).toString("latin1"));
-		this.#headParts = [];
-		this.kind = this.#bodyKind(this.head);
-		this.#remaining = this.kind === "length" ? lengthOf(this.head) : 0;
-		this.hasEnded = this.kind === "none" || (this.kind === "length" && this.#remaining === 0);
 		return at;
 	}
 
@@ -148,17 +166,16 @@ export class MessageFraming {
 }
 
 function headOf(text: string): MessageHead {
-	const [startLine = "", ...lines] = text.slice(0, -HEAD_END.length).split("\r\n");
+	if (!WELL_FORMED.test(text)) throw new FramingError("a header is malformed");
 	const headers = new Map<string, string>();
-	for (const line of lines) {
-		const colon = line.indexOf(":");
-		const name = line.slice(0, colon).toLowerCase();
-		if (colon <= 0 || /[\s\0]/.test(name)) throw new FramingError("a header is malformed");
-		if (!READ.has(name)) continue;
+	READ_HEADER.lastIndex = 0;
+	for (let found = READ_HEADER.exec(text); found; found = READ_HEADER.exec(text)) {
+		const [, written = "", value = ""] = found;
+		const name = written.toLowerCase();
 		if (SINGLE.has(name) && headers.has(name)) throw new FramingError(`the header ${name} occurs twice`);
-		headers.set(name, line.slice(colon + 1).trim());
+		headers.set(name, value.trim());
 	}
-	return { startLine: startLine.split(" "), headers };
+	return { startLine: text.slice(0, text.indexOf("\r")).split(" "), headers };
 }
 
 function lengthOf({ headers }: MessageHead): number {
@@ -183,7 +200,7 @@ export function requestBodyKind(head: MessageHead): BodyKind {
 		!/^[A-Z]{1,16}$/.test(method) ||
 		method === "CONNECT" ||
 		target === "" ||
-		!/^HTTP\/1\.[01]$/.test(version ?? "")
+		(version !== "HTTP/1.1" && version !== "HTTP/1.0")
 	)
 		throw new FramingError("the request line is malformed");
 	return statedKind(head) ?? "none";

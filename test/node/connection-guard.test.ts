@@ -403,6 +403,10 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 
 	it.each([
 		["a header without a colon", "GET / HTTP/1.1\r\nhost x\r\n\r\n"],
+		["a second request after a LF alone", "GET / HTTP/1.1\r\nx: y\n\nGET /other HTTP/1.1\r\nhost: x\r\n\r\n"],
+		["a length after a LF alone", "POST / HTTP/1.1\r\nx: y\ncontent-length: 5\r\n\r\nhello"],
+		["a length after a CR alone", "POST / HTTP/1.1\r\nx: y\rcontent-length: 5\r\n\r\nhello"],
+		["a space before the colon", "POST / HTTP/1.1\r\ncontent-length : 5\r\n\r\nhello"],
 		["CONNECT", "CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n"],
 		["another protocol", "hello\r\n\r\n"],
 		["two lengths", "POST / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 1\r\n\r\nx"],
