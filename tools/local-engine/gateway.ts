@@ -105,6 +105,7 @@ interface ChatOptions {
 	path: string;
 	key?: string;
 	agent?: Agent;
+	text?: string;
 	tokens?: number;
 	stream?: boolean;
 }
@@ -112,11 +113,11 @@ interface ChatOptions {
 /** `status` 0: no answer. */
 export function chat(
 	port: number,
-	{ model, path, key, agent, tokens = 1, stream = false }: ChatOptions,
+	{ model, path, key, agent, text: content = "hi", tokens = 1, stream = false }: ChatOptions,
 ): Promise<Chat> {
 	const body = JSON.stringify({
 		...{ model, max_tokens: tokens, stream, temperature: 0 },
-		messages: [{ role: "user", content: "hi" }],
+		messages: [{ role: "user", content }],
 	});
 	const began = performance.now();
 	return new Promise((done) => {

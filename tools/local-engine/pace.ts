@@ -1,9 +1,12 @@
 /**
- * From the start to the first token, and what the gateway adds to a call of the model's own process in llama-server, each in three runs. Both
- * have one kept connection. CPU is counted by `/proc`, because latencies depend on the machine's other work.
+ * From the start to the first token, and what the gateway adds to a call of the model's own process in llama-server, each in three runs. Beside
+ * it a bare Worker, alone and behind the connection guard, so that the added time has three parts: the runtime, the guard, the gateway's own
+ * work. Each has one kept connection. CPU is counted by `/proc`, because latencies depend on the machine's other work.
  */
+import { join } from "node:path";
 import { cpuMicroseconds } from "../bench/process.ts";
 import { quantile } from "../bench/statistics.ts";
+import { startBareWorker, startGuardedWorker } from "./bare-workers.ts";
 import {
 	addressOf,
 	becomes,
@@ -23,10 +26,23 @@ const RUNS = 3;
 /** The engine of JavaScript compiles what is called often. */
 const WARM_UPS = 500;
 const [MODEL] = MODELS;
+const ENGINE_PATH = "/v1/chat/completions";
+
+/** In the order of their parts: each passes through what the one before it passes through, and something else. */
+const WAYS = ["llama-server", "a bare Worker", "the guard and a bare Worker", "the gateway"] as const;
+
+/** What each adds to the one before it. */
+const PARTS = ["the runtime", "the guard", "the gateway's own work"];
+
+interface Way {
+	port: number;
+	path: string;
+	key?: string;
+}
 
 export async function pace(file: string, requests = 500): Promise<boolean> {
 	const starts: number[] = [];
-	const added: number[] = [];
+	const medians: number[][] = [];
 	for (let run = 0; run < RUNS; run++) {
 		const folder = newFolder(file, [MODEL]);
 		const began = performance.now();
@@ -41,45 +57,55 @@ export async function pace(file: string, requests = 500): Promise<boolean> {
 		starts.push(first?.firstMs ?? Number.NaN);
 		const [own] = modelProcesses(folder);
 		if (!own) throw new Error(`no process of a model\n${gateway.output()}`);
-		const engine = addressOf(own);
 		const owned = ownProcesses(folder);
-		const [past, through] = [oneConnection(), oneConnection()];
-		const times: Record<"direct" | "gateway", number[]> = { direct: [], gateway: [] };
+		const engine = { ...addressOf(own), path: ENGINE_PATH };
+		const upstream = `http://127.0.0.1:${engine.port}`;
+		const bare = await startBareWorker(upstream, join(folder, "bare"));
+		const guarded = await startGuardedWorker(upstream, join(folder, "guarded"));
+		const ways: Way[] = [
+			engine,
+			{ ...engine, port: bare.port },
+			{ ...engine, port: guarded.port },
+			{ port: gateway.port, path: GATEWAY_PATH },
+		];
 		const cpu = (): number => owned.reduce((sum, pid) => sum + cpuMicroseconds(pid), 0) / 1_000;
 		const before = cpu();
-		// In turns, so that other work of the machine hits both.
-		for (let count = 0; count < requests + WARM_UPS; count++) {
-			const direct = await chat(engine.port, {
-				model: MODEL,
-				path: "/v1/chat/completions",
-				key: engine.key,
-				agent: past,
-			});
-			const passed = await chat(gateway.port, { model: MODEL, path: GATEWAY_PATH, agent: through });
-			if (direct.status !== 200 || passed.status !== 200)
-				throw new Error(`HTTP ${direct.status}, ${passed.status}: ${passed.text}`);
-			if (count < WARM_UPS) continue;
-			times.direct.push(direct.ms);
-			times.gateway.push(passed.ms);
-		}
+		const p50s = await inTurns(ways, requests);
 		const share = (cpu() - before) / (requests + WARM_UPS);
-		const [direct, passed] = [quantile(times.direct, 0.5), quantile(times.gateway, 0.5)];
-		added.push(passed - direct);
+		medians.push(p50s);
 		console.log(
-			`run ${run + 1}: first token after ${Math.round(starts.at(-1) ?? 0)} ms; p50 of llama-server ${direct.toFixed(2)} ms, through the gateway ${passed.toFixed(2)} ms; CPU of the gateway a call ${share.toFixed(2)} ms`,
+			`run ${run + 1}: first token after ${Math.round(starts.at(-1) ?? 0)} ms; p50 of ${WAYS.map((name, i) => `${name} ${p50s[i]?.toFixed(2)} ms`).join(", ")}; CPU of the gateway a call ${share.toFixed(2)} ms`,
 		);
-		past.destroy();
-		through.destroy();
+		await guarded.stop();
+		await bare.stop();
 		await gateway.kill("SIGTERM");
 		remove(folder);
 	}
-	console.log(
-		`first token: median ${Math.round(quantile(starts, 0.5))} ms, worst ${Math.round(Math.max(...starts))} ms`,
-	);
-	console.log(
-		`added p50: median ${quantile(added, 0.5).toFixed(2)} ms, worst ${Math.max(...added).toFixed(2)} ms`,
-	);
+	console.log(`first token: ${medianAndWorst(starts, 0)}`);
+	const added = (from: number, to: number): number[] =>
+		medians.map((each) => (each[to] ?? Number.NaN) - (each[from] ?? Number.NaN));
+	console.log(`added p50: ${medianAndWorst(added(0, 3), 2)}`);
+	for (const [i, part] of PARTS.entries()) console.log(`  ${part}: ${medianAndWorst(added(i, i + 1), 2)}`);
 	return true;
+}
+
+const medianAndWorst = (values: readonly number[], digits: number): string =>
+	`median ${quantile(values, 0.5).toFixed(digits)} ms, worst ${Math.max(...values).toFixed(digits)} ms`;
+
+/** The p50 of each. They take turns, so that other work of the machine hits all of them. */
+async function inTurns(ways: readonly Way[], requests: number): Promise<number[]> {
+	const agents = ways.map(() => oneConnection());
+	const times: number[][] = ways.map(() => []);
+	for (let count = 0; count < requests + WARM_UPS; count++)
+		for (const [i, { port, ...way }] of ways.entries()) {
+			// llama-server warns of a text that it has just read.
+			const text = `${count} ${i}`;
+			const answer = await chat(port, { model: MODEL, text, ...way, ...{ agent: agents[i] } });
+			if (answer.status !== 200) throw new Error(`${WAYS[i]}: HTTP ${answer.status}: ${answer.text}`);
+			if (count >= WARM_UPS) times[i]?.push(answer.ms);
+		}
+	for (const agent of agents) agent.destroy();
+	return times.map((each) => quantile(each, 0.5));
 }
 
 /** Those of the gateway, without llama-server. */
