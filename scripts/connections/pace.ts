@@ -12,8 +12,9 @@ import type { CountReport } from "../../src/core/shared-count.ts";
 
 /** The class of the metrics. */
 const PACED = "paced_requests";
-/** After each probe the rate changes by these factors. */
+/** After each probe the rate changes by these factors. An answer that is late several times over slows it as often, down to `SLOWEST`. */
 const SLOWER = 0.85;
+const SLOWEST = 0.5;
 const FASTER = 1.1;
 /** Units a second of all callers, at least: other processes of the machine may delay the runtime, whatever its callers do. */
 const MIN_RATE = 300;
@@ -37,6 +38,9 @@ export interface PacedCaller {
 	/** Its part of the time, compared with others. */
 	weight: number;
 }
+
+const slower = (rate: number, lateMs: number): number =>
+	rate * Math.max(SLOWEST, SLOWER ** (lateMs / BEHIND_MS));
 
 interface Waiting {
 	caller: PacedCaller;
@@ -97,7 +101,7 @@ export class Pace {
 		const isBehind = lateMs > BEHIND_MS;
 		this.#probesInTime = isBehind || this.#waiting.size > 0 ? 0 : this.#probesInTime + 1;
 		if (this.#rate === undefined) {
-			if (isBehind) this.#begin(Math.max(MIN_RATE, SLOWER * rate));
+			if (isBehind) this.#begin(Math.max(MIN_RATE, slower(rate, lateMs)));
 			return;
 		}
 		if (this.#probesInTime >= PROBES_IN_TIME) {
@@ -105,7 +109,7 @@ export class Pace {
 			return;
 		}
 		this.#refill();
-		const changed = isBehind ? SLOWER * this.#rate : Math.min(FASTER * this.#rate, MAX_SPARE * rate);
+		const changed = isBehind ? slower(this.#rate, lateMs) : Math.min(FASTER * this.#rate, MAX_SPARE * rate);
 		this.#rate = Math.max(MIN_RATE, changed);
 		this.#drain();
 	}

@@ -107,6 +107,21 @@ it("follows the runtime: more begins when it answers in time", () => {
 	clearInterval(refill);
 });
 
+it("slows a burst within three very late answers", () => {
+	const pace = new Pace(() => Date.now());
+	vi.advanceTimersByTime(1_000);
+	pace.use(caller("heavy"), 2_400);
+	for (let probe = 0; probe < 4; probe++) {
+		pace.probed(300);
+		vi.advanceTimersByTime(100);
+	}
+	let begun = 0;
+	for (let sent = 0; sent < 3_000; sent++) begin(pace, caller("heavy"), () => begun++);
+	vi.advanceTimersByTime(1_000);
+	expect(begun).toBeGreaterThanOrEqual(300);
+	expect(begun).toBeLessThan(350);
+});
+
 it("starts everything that waits when the load has ended", () => {
 	const pace = behind();
 	let begun = 0;
