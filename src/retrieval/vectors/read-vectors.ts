@@ -18,6 +18,8 @@ import type { VectorBatch, VectorRecord } from "./records.ts";
 
 /** Of the values of a batch, and of its records: a row of the journal has at most 2 MB. */
 const BATCH_BYTES = 1_000_000;
+/** Other requests wait while a batch is written. */
+const BATCH_RECORDS = 500;
 const FLOAT_BYTES = 4;
 
 export interface ReaderOptions {
@@ -45,7 +47,8 @@ export class VectorReader {
 	}
 
 	get #slots(): number {
-		return Math.max(1, Math.floor(BATCH_BYTES / (this.#options.dimensions * FLOAT_BYTES)));
+		const slots = Math.floor(BATCH_BYTES / (this.#options.dimensions * FLOAT_BYTES));
+		return Math.max(1, Math.min(BATCH_RECORDS, slots));
 	}
 
 	#newValues(): Float32Array<ArrayBuffer> {

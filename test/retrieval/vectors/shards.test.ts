@@ -3,9 +3,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import { BufferHold } from "../../../src/core/process-counts.ts";
 import { builtinStore } from "../../../src/retrieval/vectors/client/builtin-store.ts";
 import { vectorObjects } from "../../../src/retrieval/vectors/client/vector-objects.ts";
 import { place, shardCapacity } from "../../../src/retrieval/vectors/durable/place-vectors.ts";
+import { VectorReader } from "../../../src/retrieval/vectors/read-vectors.ts";
 import type { VectorBatch } from "../../../src/retrieval/vectors/records.ts";
 import { put, queryOf } from "./contract.ts";
 
@@ -108,6 +110,40 @@ it("searches, replaces, lists and deletes in all objects", async () => {
 		storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'vectors'").toArray(),
 	);
 	expect(rest).toEqual([]);
+});
+
+it("an upload is divided into batches of 500 vectors", () => {
+	const hold = new BufferHold("batches");
+	const reader = new VectorReader({ operation: "insert", dimensions: 1, maxVectors: 5_000, hold });
+	for (let number = 0; number < 1_200; number++) reader.addValue({ id: `v${number}`, values: [number] });
+	const batches = reader.end();
+	hold.release();
+	expect(batches.map(({ records, values }) => [records.length, values.length, values[0]])).toEqual([
+		[500, 500, 0],
+		[500, 500, 500],
+		[200, 200, 1_000],
+	]);
+});
+
+it("answers other requests between the batches of an upload", async () => {
+	const { store } = storeOf(1);
+	await store.create();
+	const batches = Array.from(
+		{ length: 30 },
+		(_, at): VectorBatch => ({ records: [{ id: `v${at}` }], values: new Float32Array([at]) }),
+	);
+	let isWriting = true;
+	const written = store.write({ id: crypto.randomUUID(), operation: "insert", batches }).finally(() => {
+		isWriting = false;
+	});
+	const counts = new Set<number>();
+	while (isWriting) {
+		counts.add((await store.info()).vectorCount);
+		await scheduler.wait(1);
+	}
+	await written;
+	expect([...counts].filter((count) => count > 0 && count < 30)).not.toEqual([]);
+	expect(await store.info()).toMatchObject({ vectorCount: 30 });
 });
 
 it("applies the parts that a kill has left", async () => {

@@ -35,6 +35,8 @@ interface EngineServices {
 	now(): number;
 	/** Waits while the runtime is behind. */
 	giveWay(): Promise<void>;
+	/** Lets other requests run. */
+	pause(): Promise<void>;
 }
 
 export class IndexEngine {
@@ -116,9 +118,9 @@ export class IndexEngine {
 	}
 
 	async #put({ number }: JournalEntry, operation: "insert" | "upsert", mutation: number): Promise<void> {
-		const { further, shard, transaction } = this.#services;
+		const { further, pause, shard, transaction } = this.#services;
 		const { dimensions, properties } = this.#state;
-		for (let next = this.#journal.nextPart(number); next; next = this.#journal.nextPart(number)) {
+		for (let next = this.#journal.nextPart(number); next; ) {
 			const { batch, part } = next;
 			const known = this.#ids.shardsOf(batch.records.map(({ id }) => id));
 			const { batches, added } = place(batch, operation, { known, counts: this.#ids.counts, dimensions });
@@ -132,6 +134,8 @@ export class IndexEngine {
 				for (const [id, at] of added) this.#ids.insert(id, at, mutation);
 				this.#journal.deletePart(number, part);
 			});
+			next = this.#journal.nextPart(number);
+			if (next) await pause();
 		}
 	}
 

@@ -159,6 +159,7 @@ export abstract class VectorIndexObject extends DurableObject implements ShardCa
 			further: ({ object }, number) => this.further(furtherName(object, number)),
 			now: Date.now,
 			giveWay: () => this.giveWay(),
+			pause,
 		});
 		return this.#engine;
 	}
@@ -171,11 +172,14 @@ export abstract class VectorIndexObject extends DurableObject implements ShardCa
 			owner: this.ctx.id.toString(),
 			dimensions: current.dimensions,
 			now: Date.now,
-			pause: () => scheduler.wait(1),
+			pause,
 		});
 		return this.#shard;
 	}
 }
+
+/** Lets other requests run. */
+const pause = (): Promise<void> => scheduler.wait(1);
 
 /** The name of a further object. */
 const furtherName = (object: string, number: number): string => `${object}.${number}`;
