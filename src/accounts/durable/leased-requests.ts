@@ -4,7 +4,7 @@ import { nextMidnight, utcDay } from "../clock.ts";
 import { LEASE_MS, type Lease, MAX_LEASE_MS } from "../lease.ts";
 import { type Budgets, maxCost } from "./budgets.ts";
 import { keysOf, remainingInRates, type VerifiedToken, withTokenLimits } from "./decision.ts";
-import { grantedLease, type HeldLease, Leases } from "./leases.ts";
+import { type BatchCopy, grantedLease, type HeldLease, Leases } from "./leases.ts";
 import {
 	expiredSettlement,
 	type OpenRequest,
@@ -36,6 +36,14 @@ const SHARE = 1 / 8;
 const LONG_SHARE = 1 / 64;
 const MAX_REQUESTS = 10_000;
 
+interface Grant {
+	/** Absent for the operator. */
+	token: VerifiedToken | undefined;
+	/** Of the batch that requests it. */
+	copy: BatchCopy;
+	now: number;
+}
+
 export class LeasedRequests extends Leases {
 	readonly #books: LedgerBooks;
 
@@ -59,15 +67,17 @@ export class LeasedRequests extends Leases {
 	}
 
 	/**
-	 * Grants at most the requested size. Returns nothing if the share does not pay for a single request. The same request again
-	 * gets the same lease, because its first answer may be lost.
+	 * Grants at most the requested size. Returns nothing if the share does not pay for a single request. A copy of the request gets the
+	 * same lease, because the first answer may be lost. It never gets another one: the isolate may have the first answer, and would neither
+	 * use nor return it.
 	 */
-	grant(renewal: Renewal, token: VerifiedToken | undefined, now: number): Lease | undefined {
+	grant(renewal: Renewal, { token, copy, now }: Grant): Lease | undefined {
 		const { holdMs, lease: leaseRequest, model, task } = renewal;
 		const { budgets, rates, limited } = withTokenLimits(renewal, token);
 		const limitFlags = { isBudgeted: budgets.length > 0, limited };
 		const granted = this.get(leaseRequest.id);
 		if (granted) return grantedLease(granted, limitFlags);
+		if (copy !== "new") return undefined;
 		const balances = this.#books.budgets;
 		const admitted = remainingInRates(rates, this.#books.windows, now);
 		const remaining = budgets.map((budget) => balances.remaining(budget));
@@ -117,13 +127,10 @@ export class LeasedRequests extends Leases {
 		});
 	}
 
-	/**
-	 * Books a batch, in the current transaction. A batch that is booked already changes nothing. Returns false if the journal has
-	 * sent a later one.
-	 */
-	book(batch: JournalBatch, now: number): boolean {
-		const place = this.begin(batch, now);
-		if (place !== "new") return place === "last";
+	/** Books a batch, in the current transaction. A copy of one that is booked changes nothing. */
+	book(batch: JournalBatch, now: number): BatchCopy {
+		const copy = this.begin(batch, now);
+		if (copy !== "new") return copy;
 		const opened: OpenRequest[] = [];
 		const used = new Set<HeldLease>();
 		for (const request of batch.requests) {
@@ -141,7 +148,7 @@ export class LeasedRequests extends Leases {
 		const returned = new Set(batch.returned);
 		for (const lease of used) if (!returned.has(lease.id) || isCharged(lease)) this.write(lease);
 		for (const id of returned) this.#return(id);
-		return true;
+		return copy;
 	}
 
 	/** Charges what remains of leases that were not returned in time. Part of the current transaction. */

@@ -66,6 +66,9 @@ const JOURNALS = {
 	writtenAt: "INTEGER NOT NULL",
 } satisfies Record<keyof JournalRow, string>;
 
+/** `last`: the journal's last batch again. `older`: a copy of an earlier one. */
+export type BatchCopy = "new" | "last" | "older";
+
 export class Leases {
 	/**
 	 * One row for each lease that is in use or charged. Written by its grant, by each batch that uses it, and by its charge; deleted
@@ -115,8 +118,8 @@ export class Leases {
 		if (this.#leases.delete(id)) this.#table.delete("id = ?", id);
 	}
 
-	/** Whether the batch is new, the last one again, or older. Records that it is booked. */
-	begin({ journal: id, sequence }: JournalBatch, now: number): "new" | "last" | "older" {
+	/** Records that the batch is booked. */
+	begin({ journal: id, sequence }: JournalBatch, now: number): BatchCopy {
 		const [last] = this.#journals.select({ where: "id = ?" }, id);
 		if (last && last.sequence >= sequence) return last.sequence === sequence ? "last" : "older";
 		this.#journals.write({ id, sequence, writtenAt: now });

@@ -21,6 +21,7 @@ import {
 	withTokenLimits,
 } from "./decision.ts";
 import { LeasedRequests, type LedgerBooks } from "./leased-requests.ts";
+import type { BatchCopy } from "./leases.ts";
 import { type LimitStatus, type LimitStatusQuery, usedOf, withTokenBudgets } from "./limit-status.ts";
 import { Refusals } from "./refusals.ts";
 import { expiredSettlement, type OpenRequest, type RequestRecord, validSettlement } from "./request-rows.ts";
@@ -120,8 +121,8 @@ export class Ledger {
 	}
 
 	/** If this throws, the caller must drop the ledger. */
-	grantLease(renewal: Renewal, token?: VerifiedToken): Lease | undefined {
-		return this.#leased.grant(renewal, token, this.now());
+	grantLease(renewal: Renewal, token?: VerifiedToken, copy: BatchCopy = "new"): Lease | undefined {
+		return this.#leased.grant(renewal, { token, copy, now: this.now() });
 	}
 
 	/** Whether the token's limits are those at the grants of the leases. */
@@ -130,10 +131,10 @@ export class Ledger {
 	}
 
 	/**
-	 * Books a batch of requests that an isolate admitted from leases. Returns false if the journal has sent a later one. If this
-	 * throws, the caller must drop the ledger.
+	 * Books a batch of requests that an isolate admitted from leases, unless it is a copy of a booked one. If this throws, the caller must
+	 * drop the ledger.
 	 */
-	book(batch: JournalBatch): boolean {
+	book(batch: JournalBatch): BatchCopy {
 		const { now } = this.#read();
 		return this.#storage.transactionSync(() => this.#leased.book(batch, now));
 	}

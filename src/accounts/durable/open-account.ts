@@ -105,15 +105,17 @@ export class OpenAccount {
 		});
 	}
 
-	/** Books the requests that an isolate admitted from leases, then grants the next leases. */
+	/** Books the requests that an isolate admitted from leases, then grants the next leases. A copy of the batch gets the same leases. */
 	journal(batch: JournalBatch): JournalAnswer {
 		return this.#step((ledger) => {
-			// An older copy of a batch comes late: the isolate no longer knows its leases.
-			if (!ledger.book(batch)) return [];
+			const copy = ledger.book(batch);
+			// The isolate no longer knows the leases of an older batch.
+			if (copy === "older") return [];
 			const granted: JournalAnswer = [];
 			for (const renewal of batch.renewals) {
 				const checked = this.#checkRun(renewal.credential);
-				granted.push(checked.ok ? ledger.grantLease(renewal, checked.token) : undefined);
+				const lease = checked.ok ? ledger.grantLease(renewal, checked.token, copy) : undefined;
+				granted.push(lease);
 			}
 			this.#due.wakeBy(ledger.nextLeaseExpiry(), ledger);
 			this.#due.rest(ledger);

@@ -51,8 +51,9 @@ class Isolate {
 				sendJournal: async (batch) => {
 					this.batches.push(batch);
 					return this.#call((ledger) => {
-						ledger.book(batch);
-						return batch.renewals.map((renewal) => ledger.grantLease(renewal));
+						const copy = ledger.book(batch);
+						if (copy === "older") return [];
+						return batch.renewals.map((renewal) => ledger.grantLease(renewal, undefined, copy));
 					});
 				},
 				journalFailed: () => this.givenUp++,

@@ -2,7 +2,7 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { Admission, JournalBatch } from "../../../src/accounts/admission.ts";
-import { admission, callsTo, fixedCost, newAccount, stubOf, TASK, tokenOf } from "../fixtures.ts";
+import { admission, callsTo, fixedCost, newAccount, settlement, stubOf, TASK, tokenOf } from "../fixtures.ts";
 
 const UNKNOWN: Admission["credential"] = { kind: "token", hash: "unknown" };
 const RATE = { key: `task:${TASK}`, perMinute: 2 };
@@ -32,6 +32,22 @@ describe("a batch of a journal", () => {
 			await callsTo(account).journal(batch(1, { renewals: [renewal("a")] })),
 		];
 		expect(answers).toMatchObject([[{ id: "a", requests: 2 }], [{ id: "b", requests: 2 }], []]);
+	});
+
+	it("that comes again gets the same leases, and none that its first copy did not get", async () => {
+		const account = newAccount();
+		const all = { cost: fixedCost(1_000), budgets: [BUDGET] };
+		const first = admission(all);
+		await callsTo(account).admit(first, []);
+		const renewals = [renewal("a"), renewal("b", { budgets: [] })];
+		const copies = [await callsTo(account).journal(batch(1, { renewals }))];
+		// Now the budget would pay for the first lease, too. Nobody would return it, so it would be charged.
+		await callsTo(account).settle([settlement(first.ticket, { microNeurons: 0 })]);
+		copies.push(await callsTo(account).journal(batch(1, { renewals })));
+		for (const [refused, granted] of copies) {
+			expect(refused ?? undefined).toBeUndefined();
+			expect(granted).toMatchObject({ id: "b", requests: 2 });
+		}
 	});
 
 	it("gets no lease for an invalid token, and one for a valid token", async () => {

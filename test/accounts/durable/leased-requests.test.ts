@@ -245,10 +245,10 @@ describe("a batch", () => {
 		withLedger((bench) => {
 			const [first, second] = [batch({ requests: [] }), batch({ requests: [] })];
 			expect([first, second, second, first].map((each) => bench.ledger.book(each))).toEqual([
-				true,
-				true,
-				true,
-				false,
+				"new",
+				"new",
+				"last",
+				"older",
 			]);
 		}));
 
