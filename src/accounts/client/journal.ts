@@ -4,7 +4,6 @@
  * Batches are numbered, and one is under way at a time: a batch without an answer is sent again unchanged, and the object books
  * each number once.
  */
-
 import { type Flushes, type FlushServices, type FlushWork, LOST_AFTER_MS } from "../../core/flush-loop.ts";
 import type {
 	Admission,
@@ -83,7 +82,10 @@ export class Journal implements FlushWork {
 	}
 
 	onEnd(): void {
-		if (!this.#batch && this.#open.size === 0) this.#owner.journalIdle(this);
+		if (this.#batch) return;
+		// The flush has given up, but another call has sent its batch meanwhile.
+		if (this.#classes.size + this.#unsent > 0) this.#ensureFlush();
+		else if (this.#open.size === 0) this.#owner.journalIdle(this);
 	}
 
 	/** Admits the request, if a lease has room for it. */
@@ -154,11 +156,7 @@ export class Journal implements FlushWork {
 	}
 
 	/** The answer to {@link requestLease}. */
-	addLease(
-		like: Pick<Admission, "credential" | "model">,
-		{ id }: LeaseRequest,
-		lease: Lease | undefined,
-	): void {
+	addLease(like: Pick<Admission, "credential" | "model">, { id }: LeaseRequest, lease?: Lease): void {
 		const requestClass = this.#classes.get(classKey(like));
 		// Otherwise the call was considered lost, and its lease is returned.
 		if (requestClass?.pendingLease?.id !== id) return;
@@ -210,6 +208,11 @@ export class Journal implements FlushWork {
 		return false;
 	}
 
+	/** Requests, settlements and returned leases that no batch contains. */
+	get #unsent(): number {
+		return this.#requests.size + this.#settlements.length + this.#returned.length;
+	}
+
 	#returnLeases({ leases }: RequestClass): void {
 		this.#returned.push(...leases.splice(0).map(({ id }) => id));
 	}
@@ -233,8 +236,7 @@ export class Journal implements FlushWork {
 		else if (this.#classes.size === 0) return undefined;
 		const pace = this.#owner.pace();
 		const now = this.#services.now();
-		const unsent = this.#requests.size + this.#settlements.length + this.#returned.length;
-		const restMs = unsent + this.#open.size > 0 ? 0 : firstUnusedAt(this.#classes.values()) - now;
+		const restMs = this.#unsent + this.#open.size > 0 ? 0 : firstUnusedAt(this.#classes.values()) - now;
 		this.#isResting = restMs > pace.flushAfterMs;
 		return waitOf(Math.max(restMs, pace.flushAfterMs), now, pace);
 	}
@@ -263,9 +265,7 @@ export class Journal implements FlushWork {
 			journal: this.#id,
 			sequence: ++this.#sequence,
 			requests: unsent.map(({ request }) => request),
-			settlements,
-			returned,
-			renewals,
+			...{ settlements, returned, renewals },
 		};
 		return this.#batch;
 	}

@@ -1,6 +1,6 @@
 /** The leases of a journal and its batches, without a ledger. */
 import { describe, expect, it } from "vitest";
-import type { Admission, JournalBatch } from "../../../src/accounts/admission.ts";
+import type { Admission, JournalAnswer, JournalBatch } from "../../../src/accounts/admission.ts";
 import { Journal } from "../../../src/accounts/client/journal.ts";
 import { type JournalPace, journalPace } from "../../../src/accounts/client/lease-demand.ts";
 import type { Lease } from "../../../src/accounts/lease.ts";
@@ -10,7 +10,11 @@ import { admission, fixedCost, settlement } from "../fixtures.ts";
 const START = 1_000_000;
 const A = admission({ model: "a", cost: fixedCost(100) });
 
-function journalOf(pace: JournalPace = { flushAfterMs: 250, leaseMs: 1000, soonMs: 4_000 }) {
+/** `send`: instead of recording the batches. */
+function journalOf(
+	pace: JournalPace = { flushAfterMs: 250, leaseMs: 1000, soonMs: 4_000 },
+	send?: (batch: JournalBatch) => Promise<JournalAnswer>,
+) {
 	const state = { time: START, idle: 0, confirmedAt: Number.NEGATIVE_INFINITY };
 	const batches: JournalBatch[] = [];
 	const waits: number[] = [];
@@ -24,13 +28,14 @@ function journalOf(pace: JournalPace = { flushAfterMs: 250, leaseMs: 1000, soonM
 		},
 		waitUntil: () => {},
 	};
+	const record = async (batch: JournalBatch): Promise<JournalAnswer> => {
+		batches.push(structuredClone(batch));
+		return batch.renewals.map(() => undefined);
+	};
 	const journal = new Journal(
 		{ now },
 		{
-			sendJournal: async (batch) => {
-				batches.push(structuredClone(batch));
-				return batch.renewals.map(() => undefined);
-			},
+			sendJournal: send ?? record,
 			journalFailed: () => {},
 			flushesOf: (work) => new FlushLoop(flushServices, work),
 			pace: () => pace,
@@ -491,6 +496,38 @@ describe("a journal without work", () => {
 		expect(batches.map(({ returned }) => returned)).toEqual([[request?.id]]);
 		expect(state.idle).toBe(1);
 		expect(journal.requestLease(A)).toMatchObject({ requests: 2 });
+	});
+
+	it("returns its leases also after a flush has given up, if another call has sent its batch", async () => {
+		const sent: JournalBatch[] = [];
+		const fail: ((cause: Error) => void)[] = [];
+		let isDown = true;
+		const { journal, grant, state, pass } = journalOf(undefined, (batch) => {
+			if (isDown) return new Promise((_, reject) => fail.push(reject));
+			sent.push(batch);
+			return Promise.resolve(batch.renewals.map(({ lease }) => ({ ...lease, ms: 1_000, isBudgeted: true })));
+		});
+		grant(A, { requests: 2 });
+		for (const name of ["t1", "t2"]) {
+			journal.admit(ticket(name));
+			journal.settle(settlement(name, { microNeurons: 100 }));
+		}
+		for (const wait of [250, 400, 1_600, 6_400]) {
+			fail.pop()?.(new Error("overloaded"));
+			await pass(wait);
+		}
+		// The fourth try has no answer yet.
+		isDown = false;
+		await journal.flush();
+		const granted = sent.flatMap(({ renewals }) => renewals.map(({ lease }) => lease.id));
+		expect(granted).toHaveLength(1);
+		grant({ ...A, model: "b" });
+		fail.pop()?.(new Error("overloaded"));
+		await pass(3_000);
+		expect(state.idle).toBe(1);
+		const returned = sent.flatMap((batch) => batch.returned);
+		for (const id of granted) expect(returned).toContain(id);
+		expect(new Set(returned).size).toBe(3);
 	});
 
 	it("stays for an open request", async () => {
