@@ -176,6 +176,12 @@ export class Audit {
 		});
 	}
 
+	/** How long after each kill a lease was granted. */
+	#sinceKills(grantedAt: number): string {
+		const { kills } = this.#circumstances;
+		return `granted ${kills.map(({ at }) => Math.round(grantedAt - at)).join(", ")} ms after the kills`;
+	}
+
 	/** The charges of leases that a killed isolate did not return. */
 	#judgeCharges(account: string, charges: readonly Row[], unreported: readonly Evidence[]): void {
 		for (const row of charges) {
@@ -185,7 +191,11 @@ export class Audit {
 				({ at }) => grantedAt <= at + CLOCKS_MS && grantedAt >= at - this.#leaseMs - RETRIED_MS,
 			);
 			if (row.outcome !== "expired" || row.neurons > row.reserved_neurons || !isLost)
-				this.#violates(`a lease of ${account} is charged, but no kill lost it`, undefined, [row]);
+				this.#violates(
+					`a lease of ${account} is charged, but no kill lost it: ${this.#sinceKills(grantedAt)}`,
+					undefined,
+					[row],
+				);
 		}
 		const answered = unreported.filter(({ received }) => received.status === 200);
 		for (const [model, lost] of Map.groupBy(answered, ({ callerRequest }) => callerRequest.model)) {
