@@ -37,7 +37,7 @@ export async function doctorCommand(
 	];
 	if (flags.json) console.log(JSON.stringify(findings, undefined, 2));
 	else {
-		if (engines.length === 0) console.log("No engine is configured.");
+		if (engines.length === 0 && flags.engine === undefined) console.log("No engine is configured.");
 		console.log(findings.map(lineOf).join("\n"));
 		const notes = warnings(config, { ...vars, ...secrets });
 		if (notes) console.log(notes);

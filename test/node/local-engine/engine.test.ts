@@ -473,6 +473,7 @@ describe("ganglion doctor --engine local", () => {
 		});
 		page.close();
 		expect(stdout).toMatch(/✓ local {2}weights: @cf\/meta\/llama-3\.2-1b-instruct is here \([^)]+\)\n/);
+		expect(stdout).not.toContain("No engine is configured");
 		expect(stdout).toContain(`http://127.0.0.1:${port} is not a gateway, or has another version`);
 	});
 });
