@@ -70,6 +70,22 @@ const LIBRARIES = [
 	"zod",
 ];
 
+/** What tests of the gateway call it with. */
+const SDKS = [
+	"@ai-sdk/anthropic",
+	"@ai-sdk/google",
+	"@ai-sdk/openai",
+	"@ai-sdk/openai-compatible",
+	"@anthropic-ai/sdk",
+	"@google/genai",
+	"@langchain/cloudflare",
+	"ai",
+	"ai-gateway-provider",
+	"ai-gateway-provider/providers/unified",
+	"workers-ai-provider",
+	"workers-ai-provider/openai",
+];
+
 // Each account's object is an SQLite file that waits for the disk at every commit. A disk in memory does not wait.
 // Containers may have only 64 MB of it.
 const MEMORY_DISK = "/dev/shm";
@@ -201,7 +217,7 @@ export default defineConfig({
 					globalSetup: ["test/storage/blobs/s3-server.ts"],
 					// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.
 					testTimeout: 60_000,
-					deps: { optimizer: { ssr: bundled(LIBRARIES) } },
+					deps: { optimizer: { ssr: bundled([...LIBRARIES, ...SDKS]) } },
 				},
 			},
 			{
