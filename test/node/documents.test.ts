@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { modulesIn } from "../../miniflare/modules.ts";
 import { type DocumentConverter, startConverter } from "../../scripts/documents/converter.ts";
 import type { ConversionBounds } from "../../scripts/documents/converter-process.ts";
@@ -75,6 +75,7 @@ export default {
 		["heap.csv", "The file takes too much memory to convert", {}],
 	])("is killed by %s, and files beside it and after it are converted", async (name, error, bounds) => {
 		const other = await startFixed(bounds);
+		onTestFinished(() => other.stop());
 		const convert = convertBy(other);
 		const [stopped, beside] = await Promise.all([
 			convert(name, bytesOf("x")),
@@ -83,7 +84,6 @@ export default {
 		expect(stopped).toMatchObject({ format: "error", error });
 		expect(beside).toMatchObject({ data: "converted" });
 		expect(await convert("a.csv", bytesOf("x"))).toMatchObject({ data: "converted" });
-		await other.stop();
 	});
 
 	it("has a lower priority than the gateway", async () => {
