@@ -125,17 +125,22 @@ it("an upload is divided into batches of 500 vectors", () => {
 	]);
 });
 
+/** Batches of one vector each. */
+const singles = (count: number) =>
+	Array.from(
+		{ length: count },
+		(_, at): VectorBatch => ({ records: [{ id: `v${at}` }], values: new Float32Array([at]) }),
+	);
+
 it("answers other requests between the batches of an upload", async () => {
 	const { store } = storeOf(1);
 	await store.create();
-	const batches = Array.from(
-		{ length: 30 },
-		(_, at): VectorBatch => ({ records: [{ id: `v${at}` }], values: new Float32Array([at]) }),
-	);
 	let isWriting = true;
-	const written = store.write({ id: crypto.randomUUID(), operation: "insert", batches }).finally(() => {
-		isWriting = false;
-	});
+	const written = store
+		.write({ id: crypto.randomUUID(), operation: "insert", batches: singles(30) })
+		.finally(() => {
+			isWriting = false;
+		});
 	const counts = new Set<number>();
 	while (isWriting) {
 		counts.add((await store.info()).vectorCount);
@@ -163,4 +168,14 @@ it("applies the parts that a kill has left", async () => {
 	});
 	await put(store, "insert", { id: "b", values: [8] });
 	expect((await store.query(queryOf([7]))).map(({ id }) => id)).toEqual(["a", "b"]);
+});
+
+it("an upload into an index that is deleted meanwhile fails as any use of an index that does not exist", async () => {
+	const { store } = storeOf(1);
+	await store.create();
+	const written = store.write({ id: crypto.randomUUID(), operation: "insert", batches: singles(30) });
+	const failed = expect(written).rejects.toMatchObject({ status: 404 });
+	while ((await store.info()).vectorCount === 0) await scheduler.wait(1);
+	await store.drop();
+	await failed;
 });

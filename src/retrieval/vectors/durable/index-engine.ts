@@ -45,6 +45,7 @@ export class IndexEngine {
 	readonly #journal: VectorJournal;
 	/** Mutations are applied one after another. */
 	#applying: Promise<void> = Promise.resolve();
+	#isDropped = false;
 
 	constructor(services: EngineServices) {
 		const { sql } = services;
@@ -90,6 +91,7 @@ export class IndexEngine {
 	async #applyAll(): Promise<void> {
 		this.#journal.deleteAbandoned(this.#services.now());
 		for (;;) {
+			this.#requireIndex();
 			const entry = this.#journal.next();
 			if (!entry || entry.visibleAt > this.#services.now()) return;
 			await this.#apply(entry);
@@ -121,6 +123,7 @@ export class IndexEngine {
 		const { further, pause, shard, transaction } = this.#services;
 		const { dimensions, properties } = this.#state;
 		for (let next = this.#journal.nextPart(number); next; ) {
+			this.#requireIndex();
 			const { batch, part } = next;
 			const known = this.#ids.shardsOf(batch.records.map(({ id }) => id));
 			const { batches, added } = place(batch, operation, { known, counts: this.#ids.counts, dimensions });
@@ -206,7 +209,19 @@ export class IndexEngine {
 		return others.reduce((sum, bytes) => sum + bytes, this.#services.sql.databaseSize);
 	}
 
+	/** The index is being deleted, or was. What it answers now is not used. */
+	get isDropped(): boolean {
+		return this.#isDropped;
+	}
+
+	#requireIndex(): void {
+		if (this.#isDropped) throw new Error("the index was deleted");
+	}
+
+	/** Ends the application of mutations first: a batch would create a further object again. */
 	async dropFurther(): Promise<void> {
+		this.#isDropped = true;
+		await this.#applying.catch(() => {});
 		await Promise.all(this.#others().map((shard) => shard.drop()));
 	}
 

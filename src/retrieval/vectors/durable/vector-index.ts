@@ -23,6 +23,7 @@ import { Shard, type ShardCalls, type ShardQuery } from "./shard.ts";
 
 /** A failed application of mutations is repeated. */
 const RETRY_MS = 5_000;
+const GONE: IndexAnswer<never> = { ok: false, failure: "gone", description: "" };
 
 export abstract class VectorIndexObject extends DurableObject implements ShardCalls {
 	#state: StateTable;
@@ -128,6 +129,7 @@ export abstract class VectorIndexObject extends DurableObject implements ShardCa
 
 	/** A time that is past is one of a call that failed. */
 	async #schedule(engine: IndexEngine): Promise<void> {
+		if (engine.isDropped) return;
 		const time = engine.nextTime();
 		if (time === undefined) return;
 		const now = Date.now();
@@ -135,8 +137,14 @@ export abstract class VectorIndexObject extends DurableObject implements ShardCa
 	}
 
 	async #answer<Value>(use: (engine: IndexEngine) => Value | Promise<Value>): Promise<IndexAnswer<Value>> {
-		if (!this.#state.current) return { ok: false, failure: "gone", description: "" };
-		return answerOf(() => use(this.#open()));
+		const engine = this.#state.current && this.#open();
+		if (!engine || engine.isDropped) return GONE;
+		try {
+			return await answerOf(() => use(engine));
+		} catch (error) {
+			if (engine.isDropped) return GONE;
+			throw error;
+		}
 	}
 
 	/** If it fails, what the object has in memory differs from the disk: it starts again. */
