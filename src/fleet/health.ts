@@ -2,8 +2,9 @@
  * The state of the engines in this isolate: a circuit breaker for each target, fed by its own calls and, seconds later, by
  * those of other isolates through the `Fleet` object.
  *
- * One call to the object reports and reads, in the background of a request. If the object cannot be reached, the isolate uses
- * its own view; what it learned before expires, because every cooldown ends.
+ * One call to the object reports and reads. It runs in the background of a request, and after a pause the request waits for it
+ * (`pools/replica-changes.ts`). If the object cannot be reached, the isolate uses its own view; what it learned before expires, because
+ * every cooldown ends.
  */
 import { Breaker, type CircuitState } from "./breaker.ts";
 import type { HealthReport, View } from "./fleet.ts";
@@ -146,15 +147,24 @@ export class IsolateHealth implements Health {
 	}
 
 	#exchangeIfDue(at: number): void {
-		const { exchange, isOnlyProcess, waitUntil } = this.#services;
+		const { exchange, isOnlyProcess } = this.#services;
 		const age = at - this.#exchangedAt;
 		const due = this.#hasUnreported ? age >= REPORT_DELAY_MS : age >= VIEW_MS;
 		if (!exchange || isOnlyProcess || !due || at - this.#exchangingSince < EXCHANGE_MS) return;
-		waitUntil(this.exchange());
+		void this.exchange();
 	}
 
-	/** Reports and reads now. Never rejects: a failure of the object, even a synchronous one, must not fail the request. */
-	async exchange(): Promise<void> {
+	/**
+	 * Reports and reads now. Never rejects: a failure of the object, even a synchronous one, must not fail the request. It goes on if the
+	 * request ends before, because it has taken the reports.
+	 */
+	exchange(): Promise<void> {
+		const exchanged = this.#exchange();
+		this.#services.waitUntil(exchanged);
+		return exchanged;
+	}
+
+	async #exchange(): Promise<void> {
 		this.#exchangingSince = this.#services.now();
 		const reports: HealthReport[] = [];
 		for (const [key, watched] of this.#watched) {

@@ -169,11 +169,15 @@ describe("IsolateHealth", () => {
 	});
 
 	it("exchanges at once if it is asked, so that the next call has no reason to", async () => {
-		const { clock, isolate, reported, settle } = world();
+		const { background, clock, isolate, reported, settle } = world();
 		const [first, second] = [isolate(), isolate()];
-		for (let i = 0; i < 5; i++) first.start(TARGET).fail();
+		fail(first, 5);
+		await settle();
 		clock.now += 500;
-		await first.exchange();
+		const asked = first.exchange();
+		// It goes on after the request that asked.
+		expect(background).toEqual([asked]);
+		await asked;
 		await second.exchange();
 		expect(second.circuit(TARGET)).toBe("open");
 		const before = reported.length;
