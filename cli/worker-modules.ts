@@ -11,8 +11,7 @@ import type { WorkerSpec } from "../scripts/workerd.ts";
 /** Set by the build of the package. */
 declare const IS_PACKAGE: boolean | undefined;
 
-/** In the package: the built Worker. In the project: the sources at each start, bundled into `folder` or copied there as built, with the
- * console. */
+/** In the package: the built Worker. In the project: that of the sources, in `folder`, with the console. */
 export async function workerModules(folder: string): Promise<WorkerSpec["modules"]> {
 	if (typeof IS_PACKAGE !== "undefined") return completeModulesIn(join(DIST, "worker"));
 	return bundled("worker", folder).catch((error: Error) => stopWith(error.message));

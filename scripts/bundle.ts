@@ -1,6 +1,7 @@
 /**
  * `node scripts/bundle.ts worker|documents FOLDER`: writes a Worker to a folder, for a command that then runs it. `worker`: also builds the
- * console. Sources that `npm run build` has built are not bundled again. It is a process of its own because the bundler, with all that it has read, takes 450 MB, which the command would keep.
+ * console. Sources that `npm run build` has built are not bundled again. It is a process of its own because the bundler, with all that it has
+ * read, takes 450 MB, which the command would keep.
  */
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
