@@ -22,6 +22,7 @@ function excuses({
 		openedAt,
 		closedAt: openedAt + 10,
 		events: 1,
+		sentAt: [openedAt],
 		outputTokens: 1,
 		complete,
 		abandoned: false,

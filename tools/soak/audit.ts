@@ -21,6 +21,7 @@ import type { EngineCall } from "./engine.ts";
 import { type Kill, micro, type ObjectFault, type Row, type Totals } from "./gateway.ts";
 import type { Planned } from "./plan.ts";
 import { type LedgerMode, maxCallsOf, SILENCE_MS } from "./settings.ts";
+import { wasSilentAfter } from "./silence.ts";
 
 export interface Evidence {
 	planned: Planned;
@@ -314,7 +315,12 @@ export class Audit {
 				if (!planned.stream) report("only a stream can be cancelled or interrupted");
 				if (row.outcome === "cancelled" && received.end === "complete")
 					report("the caller had not disconnected");
-				if (row.outcome === "interrupted" && last?.complete && row.latency_ms < this.#circumstances.totalMs)
+				if (
+					row.outcome === "interrupted" &&
+					last?.complete &&
+					row.latency_ms < this.#circumstances.totalMs &&
+					!wasSilentAfter(last, receivedEvents(evidence), endOf(row))
+				)
 					report("its row is interrupted, but the engine's answer was complete");
 				if (row.outcome === "interrupted" && received.end === "complete" && !received.errorFrame)
 					report("its row is interrupted, but the caller's answer was complete");
@@ -357,7 +363,7 @@ export class Audit {
 	#judgePart(evidence: Evidence, row: Row, report: (problem: string) => void): void {
 		const { calls, received, planned, callerRequest } = evidence;
 		const max = Math.max(0, ...calls.map((call) => eventsOf(call, planned)));
-		const min = Math.floor(lastOf(received.tokens) / planned.tokensPerEvent);
+		const min = receivedEvents(evidence);
 		const maxTokens = grantOf(calls);
 		const { leaving } = planned;
 		const inStep = row.outcome === "cancelled" && leaving.when === "during" && leaving.inStep;
@@ -387,7 +393,12 @@ export class Audit {
 		if (inStep && difference > 1) report(`billed ${fits.events} events of the ${max} that the engine sent`);
 		// The gateway has read everything before the interruption, and sent it if the caller stayed.
 		const readToEnd = broken && broken !== "torn" && row.latency_ms < this.#circumstances.totalMs;
-		if (row.outcome === "interrupted" && received.end === "complete" && readToEnd && difference > 0)
+		const wasSilent = calls.every(
+			(call, i) =>
+				call.events <= fits.events || wasSilentAfter(call, fits.events, calls[i + 1]?.openedAt ?? endOf(row)),
+		);
+		const isComplete = received.end === "complete" && readToEnd && !wasSilent;
+		if (row.outcome === "interrupted" && isComplete && difference > 0)
 			report(`billed ${fits.events} events of the ${max} that the engine sent before the interruption`);
 		// For a chunk of several tokens the gateway's own count is an estimate.
 		const exact = !fits.bill.estimated || planned.tokensPerEvent === 1;
@@ -467,6 +478,10 @@ function wasSilent({ calls, received }: Evidence, { code }: Row): boolean {
 	return code === SILENT_CODE && received.endedAt - since >= SILENCE_MS;
 }
 
+/** When the gateway settled the answer, by the clock of the soak. */
+const endOf = ({ latency_ms, started_at }: Row): number =>
+	Date.parse(started_at) - performance.timeOrigin + latency_ms;
+
 /** Anthropic's format has messages and no codes. */
 function wasNotAdmitted(received: CallerRecord): boolean {
 	const code = codeIn(received);
@@ -536,10 +551,14 @@ const grantOf = (calls: readonly EngineCall[]): number => calls[0]?.maxTokens ??
 const eventsOf = (call: EngineCall | undefined, { api }: Planned): number =>
 	call && api !== "embed" ? call.events : 0;
 
+const receivedEvents = ({ planned, received }: Evidence): number =>
+	Math.floor(lastOf(received.tokens) / planned.tokensPerEvent);
+
 /** Micro-neurons that the caller's part of the answer cost at least. */
-function usedBy({ calls, callerRequest, planned, received }: Evidence): number {
+function usedBy(evidence: Evidence): number {
+	const { calls, callerRequest, planned, received } = evidence;
 	const { inputTokens, cachedTokens, outputTokens } = billOf(planned, callerRequest.prompt, {
-		events: planned.api === "embed" ? 0 : Math.floor(lastOf(received.tokens) / planned.tokensPerEvent),
+		events: planned.api === "embed" ? 0 : receivedEvents(evidence),
 		complete: received.end === "complete",
 		maxTokens: grantOf(calls),
 	});

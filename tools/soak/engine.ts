@@ -27,6 +27,10 @@ export interface EngineCall {
 	closedAt?: number;
 	/** Events that were written. */
 	events: number;
+	/** When each of them was. */
+	sentAt: number[];
+	/** When what follows them was: the end of the stream, or its fault. */
+	concludedAt?: number;
 	/** Tokens of them. */
 	outputTokens: number;
 	/** The answer was sent completely, including its end. */
@@ -111,6 +115,7 @@ export class Engine {
 			maxTokens,
 			openedAt: performance.now(),
 			events: 0,
+			sentAt: [],
 			outputTokens: 0,
 			complete: false,
 			abandoned: false,
@@ -199,6 +204,7 @@ class Play {
 			await this.#write(text, last);
 			next = last + 1;
 		}
+		this.#call.concludedAt = performance.now();
 		if (!fault) {
 			await this.#write(this.#format.ending);
 			this.#call.complete = true;
@@ -225,6 +231,7 @@ class Play {
 
 	#recordSent(events: number): void {
 		this.#call.events = events;
+		while (this.#call.sentAt.length < events) this.#call.sentAt.push(performance.now());
 		this.#call.outputTokens = countsOf(this.#planned, events).output;
 	}
 

@@ -78,9 +78,11 @@ export function describeViolation({ evidence, rows, problem }: Violation): strin
 		lines.push(`  planned: ${JSON.stringify({ ...planned, prompt: undefined })}`);
 		lines.push(`  request: ${callerRequest.path}, reserves ${callerRequest.reserved} micro-neurons`);
 		for (const call of calls) {
-			const { closedAt, openedAt, ...remaining } = call;
-			const closed = closedAt === undefined ? "open" : `closed at ${since(closedAt)}`;
-			lines.push(`  engine:  called at ${since(openedAt)}, ${closed}: ${JSON.stringify(remaining)}`);
+			const { closedAt, concludedAt, openedAt, sentAt, ...remaining } = call;
+			const at = (name: string, time: number | undefined) =>
+				time === undefined ? "" : `, ${name} at ${since(time)}`;
+			const times = `${at("last event", sentAt.at(-1))}${at("concluded", concludedAt)}${at("closed", closedAt)}`;
+			lines.push(`  engine:  called at ${since(openedAt)}${times}: ${JSON.stringify(remaining)}`);
 		}
 		const { endedAt, startedAt: _, tokens, ...remaining } = received;
 		lines.push(
