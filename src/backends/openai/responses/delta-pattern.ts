@@ -39,11 +39,11 @@ export class PieceReader {
 	#unfit = 0;
 
 	/** `undefined`: the event has to be parsed. */
-	read(event: Uint8Array): { content: DeltaContent; key: string } | undefined {
-		const content = this.#last?.pattern.read(event);
-		if (!content || !this.#last) return undefined;
+	read(event: Uint8Array): { delta: DeltaContent; key: string } | undefined {
+		const delta = this.#last?.pattern.read(event);
+		if (!delta || !this.#last) return undefined;
 		this.#unfit = 0;
-		return { content, key: this.#last.key };
+		return { delta, key: this.#last.key };
 	}
 
 	/** Called with each piece that was parsed. `key`: of its part. */

@@ -106,8 +106,8 @@ export class ResponseTranslator implements Translator {
 
 	readContent(event: Uint8Array): DeltaContent | undefined {
 		const piece = this.#pieces?.read(event);
-		if (piece) this.#sent.add(piece.key, piece.content.text);
-		return piece?.content;
+		if (piece) this.#sent.add(piece.key, piece.delta.text);
+		return piece?.delta;
 	}
 
 	end(): ChatChunk[] | undefined {

@@ -71,9 +71,9 @@ describe.each(Object.keys(ORDERS) as Order[])("the pieces of a text, fields in t
 				const { delta } = fields;
 				const piece = read(reader, textOf(dataOf(order, fields)));
 				const isCopied = delta !== "" && !JSON.stringify(delta).includes("\\u") && !delta.includes("\ufffd");
-				expect(piece?.content.text).toBe(isCopied ? delta : undefined);
+				expect(piece?.delta.text).toBe(isCopied ? delta : undefined);
 				if (!piece) return;
-				expect(decoder.decode(piece.content.content)).toBe(JSON.stringify(delta).slice(1, -1));
+				expect(decoder.decode(piece.delta.content)).toBe(JSON.stringify(delta).slice(1, -1));
 				expect(piece.key).toBe("the part");
 			}),
 		);
@@ -102,7 +102,7 @@ describe.each(Object.keys(ORDERS) as Order[])("the pieces of a text, fields in t
 		const data = dataOf(order, {});
 		for (const text of [`data: ${data}\n\n`, `event: error\ndata: ${data}\n\n`, textOf(data).slice(0, -1)])
 			expect(read(readerOf(order), text)).toBeUndefined();
-		expect(read(readerOf(order), textOf(data))?.content.text).toBe("Hello");
+		expect(read(readerOf(order), textOf(data))?.delta.text).toBe("Hello");
 	});
 });
 
@@ -123,7 +123,7 @@ it("a stream whose events never repeat is parsed without further patterns", () =
 	for (let time = 0; time < 4; time++) reader.learn({ event: TYPE, data: data(time) }, "the part");
 	reader.learn({ event: TYPE, data: data(9) }, "the part");
 	expect(read(reader, textOf(data(9)))).toBeUndefined();
-	expect(read(reader, textOf(data(3)))?.content.text).toBe("Hello");
+	expect(read(reader, textOf(data(3)))?.delta.text).toBe("Hello");
 });
 
 interface Chunk {
