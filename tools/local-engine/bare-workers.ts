@@ -4,6 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { GuardSettings } from "../../cli/guard.ts";
 import { freePort } from "../../scripts/free-port.ts";
+import { endWithThisProcess } from "../../scripts/parent.ts";
 import { listening, type Served, serve, stop } from "../../scripts/workerd.ts";
 
 const MAX_CONNECTIONS = 100;
@@ -35,6 +36,7 @@ export async function startGuardedWorker(upstream: string, folder: string): Prom
 		env: { ...process.env, GANGLION_GUARD: JSON.stringify(settings) },
 		stdio: "inherit",
 	});
+	endWithThisProcess(guard);
 	await listening({ port }, guard);
 	return {
 		port,

@@ -94,17 +94,17 @@ const medianAndWorst = (values: readonly number[], digits: number): string =>
 
 /** The p50 of each. They take turns, so that other work of the machine hits all of them. */
 async function inTurns(ways: readonly Way[], requests: number): Promise<number[]> {
-	const agents = ways.map(() => oneConnection());
+	const connected = ways.map((way) => ({ ...way, agent: oneConnection() }));
 	const times: number[][] = ways.map(() => []);
 	for (let count = 0; count < requests + WARM_UPS; count++)
-		for (const [i, { port, ...way }] of ways.entries()) {
+		for (const [i, { port, ...way }] of connected.entries()) {
 			// llama-server warns of a text that it has just read.
 			const text = `${count} ${i}`;
-			const answer = await chat(port, { model: MODEL, text, ...way, ...{ agent: agents[i] } });
+			const answer = await chat(port, { model: MODEL, text, ...way });
 			if (answer.status !== 200) throw new Error(`${WAYS[i]}: HTTP ${answer.status}: ${answer.text}`);
 			if (count >= WARM_UPS) times[i]?.push(answer.ms);
 		}
-	for (const agent of agents) agent.destroy();
+	for (const { agent } of connected) agent.destroy();
 	return times.map((each) => quantile(each, 0.5));
 }
 
