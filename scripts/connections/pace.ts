@@ -12,9 +12,10 @@ import type { CountReport } from "../../src/core/shared-count.ts";
 
 /** The class of the metrics. */
 const PACED = "paced_requests";
-/** After each probe the rate changes by these factors. An answer that is late several times over slows it as often, down to `SLOWEST`. */
+/** The factor of the rate for each `BEHIND_MS` that the answer to a probe is late, and the least factor of a probe. */
 const SLOWER = 0.85;
 const SLOWEST = 0.5;
+/** The factor of the rate after a probe that was answered in time. */
 const FASTER = 1.1;
 /** Units a second of all callers, at least: other processes of the machine may delay the runtime, whatever its callers do. */
 const MIN_RATE = 300;
