@@ -81,12 +81,15 @@ export function describeViolation({ evidence, rows, problem }: Violation): strin
 			const { closedAt, concludedAt, openedAt, sentAt, ...remaining } = call;
 			const at = (name: string, time: number | undefined) =>
 				time === undefined ? "" : `, ${name} at ${since(time)}`;
-			const times = `${at("last event", sentAt.at(-1))}${at("concluded", concludedAt)}${at("closed", closedAt)}`;
+			const events = sentAt.length > 0 ? `, events at ${sentAt.map(since).join(", ")}` : "";
+			const times = `${events}${at("concluded", concludedAt)}${at("closed", closedAt)}`;
 			lines.push(`  engine:  called at ${since(openedAt)}${times}: ${JSON.stringify(remaining)}`);
 		}
-		const { endedAt, startedAt: _, tokens, ...remaining } = received;
+		const { endedAt, startedAt, tokens, ...remaining } = received;
+		// The times of the rows are those of a clock.
+		const start = new Date(performance.timeOrigin + startedAt).toISOString();
 		lines.push(
-			`  caller:  ended at ${since(endedAt)}: ${JSON.stringify({ ...remaining, tokens: tokens.length })}`,
+			`  caller:  started at ${start}, ended at ${since(endedAt)}: ${JSON.stringify({ ...remaining, tokens: tokens.length })}`,
 		);
 	}
 	for (const row of rows) lines.push(`  row:     ${JSON.stringify(row)}`);
