@@ -9,6 +9,8 @@ const MAX_HEAD_BYTES = 64 * 1024;
 /** Characters of a line with the size of a chunk, or of a trailer. */
 const MAX_LINE = 1_024;
 const MAX_TRAILERS = 64;
+/** Bytes of all extensions of chunks and all trailers of a message. The runtime ends the connection at 16 KB. */
+const MAX_EXTRA_BYTES = 8 * 1024;
 const CR = 0x0d;
 const LF = 0x0a;
 const HEAD_END = Buffer.from("\r\n\r\n");
@@ -30,12 +32,16 @@ export interface MessageHead {
 	headers: ReadonlyMap<string, string>;
 }
 
-/** A header that occurs twice makes the end of a message ambiguous. */
-const SINGLE = new Set(["content-length", "transfer-encoding"]);
+/** A header that occurs twice makes the end of a message, or its address, ambiguous. */
+const SINGLE = new Set(["content-length", "transfer-encoding", "host"]);
 const READ = [...SINGLE, ...CREDENTIALS, "expect", "upgrade"];
 /** A line that ends otherwise has another meaning for servers that accept a CR or a LF alone as its end. */
-const WELL_FORMED = /^[^\r\n]*(?:\r\n[^\s\0:]+:[^\r\n]*)*\r\n\r\n$/;
-const READ_HEADER = new RegExp(`\\r\\n(${READ.join("|")}):([^\\r\\n]*)`, "gi");
+const FIELD = "[\\w!#$%&'*+.^`|~-]+:[^\\r\\n\\0]*";
+const WELL_FORMED = new RegExp(`^[^\\r\\n\\0]*(?:\\r\\n${FIELD})*\\r\\n\\r\\n$`);
+const TRAILER = new RegExp(`^(?:${FIELD})?\\r$`);
+const READ_HEADER = new RegExp(`\\r\\n(${READ.join("|")}):[ \\t]*([^\\r\\n]*)`, "gi");
+/** A path, also with a query or a fragment, or an address with one, in the characters that the runtime accepts. */
+const TARGET = /^(?:https?:\/\/[\w.-]+(?::\d{1,5})?)?\/[!"$-;=@-_a-~]*(?:\?[!$-;=?-~]*)?(?:#[!-~]*)?$/;
 
 /** How the end of a message is found. `close`: it ends with the connection. `upgrade`: the connection has another protocol now. */
 type BodyKind = "none" | "length" | "chunked" | "close" | "upgrade";
@@ -59,6 +65,7 @@ export class MessageFraming {
 	#step: Step = "size";
 	#line = "";
 	#trailers = 0;
+	#extraBytes = 0;
 
 	constructor(bodyKind: (head: MessageHead) => BodyKind) {
 		this.#bodyKind = bodyKind;
@@ -91,6 +98,7 @@ export class MessageFraming {
 		this.#step = "size";
 		this.#line = "";
 		this.#trailers = 0;
+		this.#extraBytes = 0;
 	}
 
 	#readHead(bytes: Buffer): number {
@@ -146,6 +154,12 @@ export class MessageFraming {
 		return at;
 	}
 
+	#countExtra({ length }: string): void {
+		this.#extraBytes += length;
+		if (this.#extraBytes > MAX_EXTRA_BYTES)
+			throw new FramingError("the extensions of chunks and the trailers are too long");
+	}
+
 	#endLine(): void {
 		const line = this.#line;
 		this.#line = "";
@@ -154,11 +168,14 @@ export class MessageFraming {
 			if (line !== "\r") throw new FramingError("a chunk is longer than its size");
 			this.#step = "size";
 		} else if (this.#step === "trailer") {
+			if (!TRAILER.test(line)) throw new FramingError("a trailer is malformed");
 			this.hasEnded = line === "\r";
 			if (++this.#trailers > MAX_TRAILERS) throw new FramingError("too many trailers");
+			this.#countExtra(line);
 		} else {
-			const size = /^([\da-f]{1,12})(?:[ \t]*;[^\r]*)?\r$/i.exec(line)?.[1];
+			const [, size, extension = ""] = /^([\da-f]{1,12})([ \t]*;[^\r]*)?\r$/i.exec(line) ?? [];
 			if (size === undefined) throw new FramingError("a chunk has no valid size");
+			this.#countExtra(extension);
 			this.#remaining = Number.parseInt(size, 16);
 			this.#step = this.#remaining === 0 ? "trailer" : "data";
 		}
@@ -172,10 +189,20 @@ function headOf(text: string): MessageHead {
 	for (let found = READ_HEADER.exec(text); found; found = READ_HEADER.exec(text)) {
 		const [, written = "", value = ""] = found;
 		const name = written.toLowerCase();
-		if (SINGLE.has(name) && headers.has(name)) throw new FramingError(`the header ${name} occurs twice`);
-		headers.set(name, value.trim());
+		const before = headers.get(name);
+		if (before !== undefined && SINGLE.has(name)) throw new FramingError(`the header ${name} occurs twice`);
+		const last = withoutSpaceAtEnd(value);
+		// As the Worker reads it.
+		headers.set(name, before ? `${before}, ${last}` : last);
 	}
 	return { startLine: text.slice(0, text.indexOf("\r")).split(" "), headers };
+}
+
+/** Other white space is a part of the value. Not by an expression, whose time would be quadratic. */
+function withoutSpaceAtEnd(value: string): string {
+	let end = value.length;
+	while (end > 0 && (value[end - 1] === " " || value[end - 1] === "\t")) end--;
+	return value.slice(0, end);
 }
 
 function lengthOf({ headers }: MessageHead): number {
@@ -195,15 +222,22 @@ function statedKind({ headers }: MessageHead): "length" | "chunked" | undefined 
 }
 
 export function requestBodyKind(head: MessageHead): BodyKind {
-	const [method = "", target = "", version] = head.startLine;
+	const [method = "", target = "", version, more] = head.startLine;
 	if (
 		!/^[A-Z]{1,16}$/.test(method) ||
 		method === "CONNECT" ||
-		target === "" ||
-		(version !== "HTTP/1.1" && version !== "HTTP/1.0")
+		!TARGET.test(target) ||
+		(version !== "HTTP/1.1" && version !== "HTTP/1.0") ||
+		more !== undefined
 	)
 		throw new FramingError("the request line is malformed");
-	return statedKind(head) ?? "none";
+	const host = head.headers.get("host") ?? "";
+	// The runtime makes an address of it.
+	if (!/^[!-~]+$/.test(host) || !URL.canParse(`http://${host}`))
+		throw new FramingError("the host is missing or malformed");
+	const kind = statedKind(head) ?? "none";
+	if (kind === "chunked" && version === "HTTP/1.0") throw new FramingError("HTTP/1.0 has no chunks");
+	return kind;
 }
 
 /** `method`: of the request. */

@@ -18,11 +18,13 @@ export const CREDENTIALS = [
 	"x-goog-api-key",
 ] as const;
 
-/** `undefined`: the request has none. */
+const SCHEME = /^(?:bearer|token|key) +/i;
+
+/** Without its scheme, which has many forms with one meaning: a caller with one credential is one caller. `undefined`: the request has none. */
 export function credentialOf(headers: ReadonlyMap<string, string>): string | undefined {
 	for (const name of CREDENTIALS) {
 		const value = headers.get(name);
-		if (value !== undefined) return value;
+		if (value) return value.replace(SCHEME, "");
 	}
 	return undefined;
 }

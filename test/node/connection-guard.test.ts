@@ -403,21 +403,30 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 
 	it.each([
 		["a header without a colon", "GET / HTTP/1.1\r\nhost x\r\n\r\n"],
-		["a second request after a LF alone", "GET / HTTP/1.1\r\nx: y\n\nGET /other HTTP/1.1\r\nhost: x\r\n\r\n"],
-		["a length after a LF alone", "POST / HTTP/1.1\r\nx: y\ncontent-length: 5\r\n\r\nhello"],
-		["a length after a CR alone", "POST / HTTP/1.1\r\nx: y\rcontent-length: 5\r\n\r\nhello"],
-		["a space before the colon", "POST / HTTP/1.1\r\ncontent-length : 5\r\n\r\nhello"],
+		[
+			"a second request after a LF alone",
+			"GET / HTTP/1.1\r\nhost: x\r\nx: y\n\nGET /other HTTP/1.1\r\nhost: x\r\n\r\n",
+		],
+		["a length after a LF alone", "POST / HTTP/1.1\r\nhost: x\r\nx: y\ncontent-length: 5\r\n\r\nhello"],
+		["a length after a CR alone", "POST / HTTP/1.1\r\nhost: x\r\nx: y\rcontent-length: 5\r\n\r\nhello"],
+		["a space before the colon", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length : 5\r\n\r\nhello"],
 		["CONNECT", "CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n"],
 		["another protocol", "hello\r\n\r\n"],
-		["two lengths", "POST / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 1\r\n\r\nx"],
-		["a length and chunks", "POST / HTTP/1.1\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\nx"],
-		["another transfer encoding", "POST / HTTP/1.1\r\ntransfer-encoding: gzip, chunked\r\n\r\nx"],
-		["a negative length", "POST / HTTP/1.1\r\ncontent-length: -1\r\n\r\nx"],
-		["a chunk without a size", "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nx\r\n"],
-		["a chunk that is too long", "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\nxx\r\n"],
+		["two lengths", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 1\r\n\r\nx"],
+		[
+			"a length and chunks",
+			"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\nx",
+		],
+		["another transfer encoding", "POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip, chunked\r\n\r\nx"],
+		["a negative length", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\nx"],
+		["a chunk without a size", "POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nx\r\n"],
+		[
+			"a chunk that is too long",
+			"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1\r\nxx\r\n",
+		],
 		[
 			"headers of 70 KB",
-			`GET / HTTP/1.1\r\nx: ${"y".repeat(70_000)}\r\n\r\n`,
+			`GET / HTTP/1.1\r\nhost: x\r\nx: ${"y".repeat(70_000)}\r\n\r\n`,
 			"431 Request Header Fields Too Large",
 		],
 	])("refuses %s", async (_, text, status = "400 Bad Request") => {

@@ -1,6 +1,6 @@
 /** The shares of the runtime's time, with a clock and a runtime of the test. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { KnownCallers } from "../../scripts/connections/known-callers.ts";
+import { credentialOf, KnownCallers } from "../../scripts/connections/known-callers.ts";
 import { Pace, type PacedCaller } from "../../scripts/connections/pace.ts";
 
 const caller = (key: string, weight = 1): PacedCaller => ({ key, weight });
@@ -159,3 +159,17 @@ it("knows a caller by an accepted credential, until it is refused", () => {
 	callers.answered("10.0.0.1", "Bearer valid", 401);
 	expect(callers.of("10.0.0.1", "Bearer valid")).toEqual(stranger);
 });
+
+it.each(["Bearer a", "bEARER  a", "Token a", "a"])(
+	"%j is the credential a, in whatever form",
+	(authorization) => {
+		expect(
+			credentialOf(
+				new Map([
+					["cf-aig-authorization", ""],
+					["authorization", authorization],
+				]),
+			),
+		).toBe("a");
+	},
+);
