@@ -2,17 +2,12 @@
 import { describe, expect, it } from "vitest";
 import { configure } from "../../src/config/index.ts";
 import { RequestShare } from "../../src/gateways/shadows/request-share.ts";
+import { Random } from "../../tools/soak/random.ts";
 
-/** mulberry32: a small generator with a seed. */
-function seeded(seed: number): () => number {
-	let state = seed;
-	return () => {
-		state = (state + 0x6d2b79f5) | 0;
-		let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-		mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-	};
-}
+const seeded = (seed: number): (() => number) => {
+	const random = new Random(seed);
+	return () => random.next();
+};
 
 const chosen = (sample: RequestShare, requests: number): number[] =>
 	Array.from({ length: requests }, (_, index) => (sample.next() ? [index] : [])).flat();

@@ -1,15 +1,6 @@
 /** Pipelined requests with seeded mutations of the kinds that servers read in different ways, one byte a character (latin1). */
 
-/** Numbers from 0 to 1 (mulberry32). */
-export function seededRandom(seed: number): () => number {
-	let state = seed;
-	return () => {
-		state = (state + 0x6d2b79f5) | 0;
-		let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-		mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-	};
-}
+import type { Random } from "../../tools/soak/random.ts";
 
 const SMUGGLED = "GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n";
 const METHODS = ["GET", "HEAD", "POST", "POST", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
@@ -76,10 +67,10 @@ const BEFORE = [
 export const LAST = "GET /last HTTP/1.1\r\nhost: x\r\n\r\n";
 
 /** Up to two requests, and a last one that is valid. */
-export function hostileBytes(random: () => number): string {
-	const below = (count: number): number => Math.floor(random() * count);
+export function hostileBytes(random: Random): string {
+	const below = (count: number): number => random.int(0, count - 1);
 	const pick = <Choice>(choices: readonly Choice[]): Choice => choices[below(choices.length)] as Choice;
-	const happens = (share: number): boolean => random() < share;
+	const happens = (share: number): boolean => random.chance(share);
 	const odd = (usual: string, choices: readonly string[]): string => (happens(0.06) ? pick(choices) : usual);
 
 	function chunks(): string {
@@ -104,7 +95,7 @@ export function hostileBytes(random: () => number): string {
 			);
 		for (const choices of [LINES, CREDENTIAL_LINES, CREDENTIAL_LINES])
 			if (happens(0.15)) lines.push(pick(choices));
-		lines.sort(() => random() - 0.5);
+		lines.sort(() => random.next() - 0.5);
 		const lineEnd = (): string =>
 			happens(0.01) ? pick(["\n", "\r", "\r\r\n", "\n\r\n", "\r\n\r\n", "\0\r\n"]) : "\r\n";
 		const space = (): string => (happens(0.01) ? pick(["  ", "\t", "\v", "\0", ""]) : " ");

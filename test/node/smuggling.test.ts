@@ -8,7 +8,8 @@ import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FramingError, MessageFraming, requestBodyKind } from "../../scripts/connections/framing.ts";
 import { type Served, serve, singleModule } from "../../scripts/workerd.ts";
-import { hostileBytes, seededRandom } from "./hostile-bytes.ts";
+import { Random } from "../../tools/soak/random.ts";
+import { hostileBytes } from "./hostile-bytes.ts";
 
 /** Set `HOSTILE_SEQUENCES` for a longer run. */
 const SEQUENCES = Number(process.env.HOSTILE_SEQUENCES ?? 1_500);
@@ -62,12 +63,12 @@ function addressOf(target: string): string {
 /** Of a body that is well-formed. */
 function dechunked(text: string): string {
 	let body = "";
-	for (let rest = text; ; ) {
-		const from = rest.indexOf("\r\n") + 2;
-		const size = Number.parseInt(rest, 16);
+	for (let chunks = text; ; ) {
+		const from = chunks.indexOf("\r\n") + 2;
+		const size = Number.parseInt(chunks, 16);
 		if (size === 0) return body;
-		body += rest.slice(from, from + size);
-		rest = rest.slice(from + size + 2);
+		body += chunks.slice(from, from + size);
+		chunks = chunks.slice(from + size + 2);
 	}
 }
 
@@ -144,7 +145,7 @@ describe.skipIf(process.platform === "win32")("the guard and the runtime", () =>
 		const differences: object[] = [];
 		const counts = { passed: 0, refused: 0 };
 		async function check(index: number): Promise<void> {
-			const text = hostileBytes(seededRandom(SEED + index));
+			const text = hostileBytes(new Random(SEED + index));
 			const { forwarded, requests, mayEnd, status } = guarded(text);
 			if (status !== undefined) expect([400, 431]).toContain(status);
 			counts[status === undefined ? "passed" : "refused"]++;

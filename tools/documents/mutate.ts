@@ -1,16 +1,6 @@
 /** Damages files at random, and can repeat it: the same seed gives the same file. */
 import { unzipSync, zipSync } from "fflate";
-
-/** Numbers from 0 to 1 (mulberry32). */
-function randomOf(seed: number): () => number {
-	let state = seed >>> 0;
-	return () => {
-		state = (state + 0x6d2b79f5) >>> 0;
-		let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-		mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-	};
-}
+import { Random } from "../soak/random.ts";
 
 const MAX_CHANGES = 8;
 const MAX_BLOCK = 64;
@@ -20,7 +10,8 @@ const NUMBERS = ["0", "-1", "65536", "2147483647", "4294967295", "99999999999", 
 
 /** A container is damaged itself, or a part inside of it. */
 export function mutated(bytes: Uint8Array, seed: number): Uint8Array {
-	const random = randomOf(seed);
+	const numbers = new Random(seed);
+	const random = () => numbers.next();
 	const isContainer = bytes[0] === 0x50 && bytes[1] === 0x4b;
 	if (!isContainer || random() < 0.2) return changed(bytes, random);
 	const parts = unzipSync(bytes);

@@ -1,19 +1,14 @@
 /** Vectors in clusters, the same for the same seed, and their exact neighbours. */
+import { Random } from "../soak/random.ts";
 
 const CLUSTERS = 2_000;
 /** Of a vector around its cluster, whose own deviation is 1. */
 const DEVIATION = 0.7;
 const CLUSTER_SEED = 1;
 
-/** The uniform numbers of `mulberry32` (https://github.com/bryc/code/blob/master/jshash/PRNGs.md#mulberry32). */
 function uniformNumbers(seed: number): () => number {
-	let state = seed;
-	return () => {
-		state = (state + 0x6d_2b_79_f5) | 0;
-		let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-		mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-	};
+	const random = new Random(seed);
+	return () => random.next();
 }
 
 /** By the method of Box and Muller. */
