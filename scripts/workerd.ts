@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import { isWasm } from "../miniflare/modules.ts";
+import { hasEnded, stop } from "./child.ts";
 import { withFileLimit } from "./file-limit.ts";
 import { endWithThisProcess } from "./parent.ts";
 import { trustedCertificates } from "./trusted-certificates.ts";
@@ -248,7 +249,8 @@ type Address = string | { port: number; host?: string };
 export async function listening(address: Address, child: ChildProcess): Promise<void> {
 	const until = performance.now() + START_MS;
 	while (performance.now() < until) {
-		if (child.exitCode !== null) throw new Error(`it exited with ${child.exitCode} before it listened`);
+		if (hasEnded(child))
+			throw new Error(`it ended with ${child.exitCode ?? child.signalCode} before it listened`);
 		if (await connects(address)) return;
 		await wait(RETRY_MS);
 	}
@@ -264,12 +266,3 @@ const connects = (address: Address): Promise<boolean> =>
 		socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
 		socket.once("connect", () => socket.destroy());
 	});
-
-export async function stop(child: ChildProcess): Promise<void> {
-	if (child.exitCode !== null) return;
-	const ended = new Promise((resolve) => child.once("exit", resolve));
-	// One in the background would not keep this process running until it has ended.
-	child.ref();
-	child.kill("SIGKILL");
-	await ended;
-}

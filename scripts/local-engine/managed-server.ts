@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
+import { hasEnded } from "../child.ts";
 import { freePort } from "../free-port.ts";
 import { endWithThisProcess } from "../parent.ts";
 import { LocalProblem } from "./problem.ts";
@@ -102,7 +103,7 @@ export class ManagedServer {
 		if (this.#isStopped) return;
 		this.#isStopped = true;
 		const child = this.#child;
-		if (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+		if (child?.pid !== undefined && !hasEnded(child)) {
 			const ended = new Promise((resolve) => child.once("exit", resolve));
 			child.kill("SIGTERM");
 			const timer = setTimeout(() => this.#kill("SIGKILL"), STOP_MS);
@@ -201,7 +202,7 @@ export class ManagedServer {
 
 	#kill(name: NodeJS.Signals): void {
 		const child = this.#child;
-		if (child && child.exitCode === null && child.signalCode === null) child.kill(name);
+		if (child && !hasEnded(child)) child.kill(name);
 	}
 }
 

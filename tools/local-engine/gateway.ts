@@ -6,6 +6,7 @@ import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { hasEnded } from "../../scripts/child.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { writeManifest } from "../../scripts/local-engine/store.ts";
 import { findWeights } from "../../scripts/local-engine/table.ts";
@@ -72,7 +73,7 @@ export async function startGateway(folder: string, env: Record<string, string> =
 	return {
 		...{ pid: child.pid ?? 0, port, output: () => output },
 		async kill(signal) {
-			if (child.exitCode !== null || child.signalCode !== null) return;
+			if (hasEnded(child)) return;
 			child.kill(signal);
 			await once(child, "exit");
 		},

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { hasEnded } from "../../scripts/child.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { DIST } from "../../scripts/root.ts";
 
@@ -45,7 +46,7 @@ export async function serveGateway(
 		process: child,
 		async stop(signal = "SIGTERM") {
 			const ended = once(child, "exit");
-			if (child.exitCode !== null || child.signalCode !== null) return;
+			if (hasEnded(child)) return;
 			const pids = signal === "SIGKILL" ? descendants(child.pid ?? 0) : [child.pid ?? 0];
 			for (const pid of pids) killIfRunning(pid, signal);
 			await ended;

@@ -1,0 +1,17 @@
+/** Processes that this one has started. */
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+
+/** By itself or by a signal: one that a signal has ended has no exit code. */
+export const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
+	exitCode !== null || signalCode !== null;
+
+/** Kills it and waits for its end. */
+export async function stop(child: ChildProcess): Promise<void> {
+	if (hasEnded(child)) return;
+	const ended = once(child, "exit");
+	// One in the background would not keep this process running until it has ended.
+	child.ref();
+	child.kill("SIGKILL");
+	await ended;
+}
