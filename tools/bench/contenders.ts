@@ -4,9 +4,11 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { modulesIn } from "../../miniflare/modules.ts";
+import { stop } from "../../scripts/child.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { runtimeSettings, V8_FLAGS } from "../../scripts/settings.ts";
-import { listening, serve, singleModule, stop, type WorkerSpec } from "../../scripts/workerd.ts";
+import { listening, serve, type WorkerSpec } from "../../scripts/workerd.ts";
+import { floorSpec } from "./floor.ts";
 import type { Ask } from "./load.ts";
 import { installPeer } from "./peer.ts";
 import { ADMIN_TOKEN, createToken } from "./token.ts";
@@ -159,13 +161,7 @@ const pathOf = (mode: Mode): string =>
 	`/${mode}/v1/${mode === "embeddings" ? "embeddings" : "chat/completions"}`;
 
 async function floor(name: string, upstream: string, folder: string): Promise<Contender> {
-	const spec: WorkerSpec = {
-		name,
-		modules: singleModule(join(import.meta.dirname, "floor.js")),
-		vars: { UPSTREAM: upstream },
-		compatibilityDate: "2026-11-01",
-	};
-	const served = await serve(spec, await freePort(), folder, CONTENDERS_CPU);
+	const served = await serve({ ...floorSpec(upstream), name }, await freePort(), folder, CONTENDERS_CPU);
 	return {
 		...served,
 		ask: (mode, body) => ({

@@ -19,5 +19,9 @@ export const spread = (values: readonly number[]): Spread => ({
 	high: quantile(values, 0.75),
 });
 
+/** Of a few runs, with `unit` behind each number. */
+export const medianAndWorst = (values: readonly number[], digits: number, unit = ""): string =>
+	`median ${quantile(values, 0.5).toFixed(digits)}${unit}, worst ${Math.max(...values).toFixed(digits)}${unit}`;
+
 /** A value without variation. */
 export const exactly = (value: number): Spread => ({ median: value, low: value, high: value });

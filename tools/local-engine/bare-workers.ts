@@ -1,11 +1,13 @@
-/** A Worker of a few lines that passes everything on to an address: what the runtime itself takes. Alone, and behind the connection guard. */
+/** The floor: a bare Worker, alone and behind the connection guard. */
 import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { GuardSettings } from "../../cli/guard.ts";
+import { stop } from "../../scripts/child.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { endWithThisProcess } from "../../scripts/parent.ts";
-import { listening, type Served, serve, stop } from "../../scripts/workerd.ts";
+import { listening, serve } from "../../scripts/workerd.ts";
+import { floorSpec } from "../bench/floor.ts";
 
 const MAX_CONNECTIONS = 100;
 const IDLE_MS = 600_000;
@@ -18,7 +20,7 @@ export interface BareWorker {
 /** @param folder an empty folder of this Worker. */
 export async function startBareWorker(upstream: string, folder: string): Promise<BareWorker> {
 	const port = await freePort();
-	const served = await serveBare({ upstream, port, folder });
+	const served = await serve(floorSpec(upstream), port, folder);
 	return { port, stop: () => served.stop() };
 }
 
@@ -27,7 +29,7 @@ export async function startGuardedWorker(upstream: string, folder: string): Prom
 	mkdirSync(folder, { recursive: true });
 	const port = await freePort();
 	const target = join(folder, "http.sock");
-	const served = await serveBare({ upstream, port, folder, unixSocket: target });
+	const served = await serve({ ...floorSpec(upstream), unixSocket: target }, port, folder);
 	const settings: Omit<GuardSettings, "countsSocket"> = {
 		...{ host: "127.0.0.1", port, target },
 		...{ maxConnections: MAX_CONNECTIONS, idleMs: IDLE_MS },
@@ -46,21 +48,3 @@ export async function startGuardedWorker(upstream: string, folder: string): Prom
 		},
 	};
 }
-
-interface BareOptions {
-	upstream: string;
-	port: number;
-	folder: string;
-	unixSocket?: string;
-}
-
-const serveBare = ({ upstream, port, folder, ...socket }: BareOptions): Promise<Served> =>
-	serve(
-		{
-			...{ name: "bare", compatibilityDate: "2026-11-01", ...socket },
-			modules: [{ name: "index.js", file: resolve("tools/bench/floor.js") }],
-			vars: { UPSTREAM: upstream },
-		},
-		port,
-		folder,
-	);

@@ -10,7 +10,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { modelAt, startOnnxEngine } from "../../test/node/local-engine/onnx-engine.ts";
 import { sentimentModel } from "../../test/node/local-engine/tiny-models.ts";
 import { cpuMicroseconds } from "../bench/process.ts";
-import { quantile } from "../bench/statistics.ts";
+import { medianAndWorst } from "../bench/statistics.ts";
 import { randomEncoder } from "./encoder.ts";
 import { remove } from "./gateway.ts";
 
@@ -70,7 +70,7 @@ export async function batch(): Promise<boolean> {
 		);
 	}
 	console.log(
-		`share: median ${quantile(shares, 0.5).toFixed(2)}, worst ${Math.max(...shares).toFixed(2)}; p99: median ${quantile(waits, 0.5).toFixed(1)} ms, worst ${Math.max(...waits).toFixed(1)} ms; longest round: median ${quantile(rounds, 0.5).toFixed(1)} ms, worst ${Math.max(...rounds).toFixed(1)} ms of CPU`,
+		`share: ${medianAndWorst(shares, 2)}; p99: ${medianAndWorst(waits, 1, " ms")}; longest round: ${medianAndWorst(rounds, 1, " ms")} of CPU`,
 	);
 	engine.stop();
 	remove(folder);

@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { cpuMicroseconds } from "../bench/process.ts";
-import { quantile } from "../bench/statistics.ts";
+import { medianAndWorst, quantile } from "../bench/statistics.ts";
 import { startBareWorker, startGuardedWorker } from "./bare-workers.ts";
 import {
 	addressOf,
@@ -81,16 +81,14 @@ export async function pace(file: string, requests = 500): Promise<boolean> {
 		await gateway.kill("SIGTERM");
 		remove(folder);
 	}
-	console.log(`first token: ${medianAndWorst(starts, 0)}`);
+	console.log(`first token: ${medianAndWorst(starts, 0, " ms")}`);
 	const added = (from: number, to: number): number[] =>
 		medians.map((each) => (each[to] ?? Number.NaN) - (each[from] ?? Number.NaN));
-	console.log(`added p50: ${medianAndWorst(added(0, 3), 2)}`);
-	for (const [i, part] of PARTS.entries()) console.log(`  ${part}: ${medianAndWorst(added(i, i + 1), 2)}`);
+	console.log(`added p50: ${medianAndWorst(added(0, 3), 2, " ms")}`);
+	for (const [i, part] of PARTS.entries())
+		console.log(`  ${part}: ${medianAndWorst(added(i, i + 1), 2, " ms")}`);
 	return true;
 }
-
-const medianAndWorst = (values: readonly number[], digits: number): string =>
-	`median ${quantile(values, 0.5).toFixed(digits)} ms, worst ${Math.max(...values).toFixed(digits)} ms`;
 
 /** The p50 of each. They take turns, so that other work of the machine hits all of them. */
 async function inTurns(ways: readonly Way[], requests: number): Promise<number[]> {

@@ -7,7 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "../../scripts/free-port.ts";
-import { serve, singleModule } from "../../scripts/workerd.ts";
+import { serve } from "../../scripts/workerd.ts";
+import { floorSpec } from "../bench/floor.ts";
 import { quantile } from "../bench/statistics.ts";
 import { Audit, type Evidence, type Violation } from "./audit.ts";
 import { send } from "./caller.ts";
@@ -54,16 +55,7 @@ export async function leave(tries: number, progress = (_done: number) => {}): Pr
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-leaving-"));
 	const url = await engine.listen();
 	const gateway = await Gateway.start(folder, settingsOf(url, plan.length, TIMES));
-	const control = await serve(
-		{
-			name: "control",
-			modules: singleModule(join(import.meta.dirname, "../bench/floor.js")),
-			vars: { UPSTREAM: url },
-			compatibilityDate: "2026-11-01",
-		},
-		await freePort(),
-		join(folder, "control"),
-	);
+	const control = await serve(floorSpec(url), await freePort(), join(folder, "control"));
 	const agent = agentOf();
 	try {
 		const callerRequests = new CallerRequests();

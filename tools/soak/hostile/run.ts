@@ -7,7 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "../../../scripts/free-port.ts";
-import { type Served, serve, singleModule } from "../../../scripts/workerd.ts";
+import { serve } from "../../../scripts/workerd.ts";
+import { floorSpec } from "../../bench/floor.ts";
 import type { AttackResult } from "./attack.ts";
 import type { Pattern } from "./attacker.ts";
 import type { CallerResults } from "./callers.ts";
@@ -79,7 +80,6 @@ const SETTLED_MS = 60_000;
 const SAMPLE_MS = 250;
 const NS_PER_MS = 1_000_000;
 const IDLE_MS = 4_000;
-const COMPATIBILITY_DATE = "2026-11-01";
 
 export async function attackGateway(options: HostileOptions): Promise<HostileRun> {
 	const { alone, milliseconds, attackers, patterns: chosen, progress = () => {} } = options;
@@ -89,7 +89,7 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 	const engine = await attackersProcess.engine();
 	const { engine: normalEngine, floorEngine } = await callers.engines();
 	const gateway = await ServedGateway.start(folder, settingsOf(normalEngine, engine));
-	const floor = await startFloor(folder, floorEngine);
+	const floor = await serve(floorSpec(floorEngine), await freePort(), join(folder, "floor"));
 	try {
 		progress("creating accounts and gateways");
 		const { target, normalToken, budgeted } = await createWorld(gateway, engine);
@@ -169,13 +169,6 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 		callers.kill();
 		rmSync(folder, { recursive: true, force: true });
 	}
-}
-
-/** A bare Worker that passes everything on to the engine. */
-async function startFloor(folder: string, engine: string): Promise<Served> {
-	const modules = singleModule(join(import.meta.dirname, "../../bench/floor.js"));
-	const spec = { name: "floor", modules, vars: { UPSTREAM: engine }, compatibilityDate: COMPATIBILITY_DATE };
-	return serve(spec, await freePort(), join(folder, "floor"));
 }
 
 /** Results that are refusals: any status from 400 on. */
