@@ -174,10 +174,10 @@ describe("IsolateHealth", () => {
 		fail(first, 5);
 		await settle();
 		clock.now += 500;
-		const asked = first.exchange();
+		const exchanged = first.exchange();
 		// It goes on after the request that asked.
-		expect(background).toEqual([asked]);
-		await asked;
+		expect(background).toEqual([exchanged]);
+		await exchanged;
 		await second.exchange();
 		expect(second.circuit(TARGET)).toBe("open");
 		const before = reported.length;

@@ -20,7 +20,7 @@ import type { CallerRequest } from "./caller-request.ts";
 import type { EngineCall } from "./engine.ts";
 import { type Kill, micro, type ObjectFault, type Row, type Totals } from "./gateway.ts";
 import type { Planned } from "./plan.ts";
-import { type LedgerMode, maxCallsOf, SILENCE_MS } from "./settings.ts";
+import { CLOCKS_MS, type LedgerMode, maxCallsOf, SILENCE_MS } from "./settings.ts";
 import { wasSilentAfter } from "./silence.ts";
 
 export interface Evidence {
@@ -93,8 +93,6 @@ const NOT_ADMITTED = [
 const UNREPORTED_MS = 4_500;
 const LEASE_MS = 8_000;
 const LEASE_PREFIX = "lease-";
-/** Difference between the clocks of the gateway and of the callers. */
-const CLOCKS_MS = 100;
 /** From an engine's complete answer to its settlement. */
 const READ_MS = 250;
 /** Difference between the clocks of two processes. */
@@ -393,12 +391,12 @@ export class Audit {
 		if (inStep && difference > 1) report(`billed ${fits.events} events of the ${max} that the engine sent`);
 		// The gateway has read everything before the interruption, and sent it if the caller stayed.
 		const readToEnd = broken && broken !== "torn" && row.latency_ms < this.#circumstances.totalMs;
-		const wasSilent = calls.every(
+		const wasUnread = calls.every(
 			(call, i) =>
 				call.events <= fits.events || wasSilentAfter(call, fits.events, calls[i + 1]?.openedAt ?? endOf(row)),
 		);
-		const isComplete = received.end === "complete" && readToEnd && !wasSilent;
-		if (row.outcome === "interrupted" && isComplete && difference > 0)
+		const mustBeBilled = received.end === "complete" && readToEnd && !wasUnread;
+		if (row.outcome === "interrupted" && mustBeBilled && difference > 0)
 			report(`billed ${fits.events} events of the ${max} that the engine sent before the interruption`);
 		// For a chunk of several tokens the gateway's own count is an estimate.
 		const exact = !fits.bill.estimated || planned.tokensPerEvent === 1;

@@ -14,6 +14,8 @@ export type LedgerMode = "exact" | "leased";
 
 /** The gateway stops waiting for an engine that is silent for this time. */
 export const SILENCE_MS = 1_500;
+/** Difference between the clocks of the gateway and of the soak, which has the callers and the engine. */
+export const CLOCKS_MS = 100;
 /** Share of `hold_ms` for all calls of a request. A request that takes longer than `hold_ms` is charged its reservation. */
 const TOTAL_SHARE = 0.7;
 const RETRIES = { attempts: 2, base_ms: 20, max_ms: 100 };

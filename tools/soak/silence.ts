@@ -3,12 +3,10 @@
  * for it: the engine shares its process with the callers, and notices late that its call has ended. The gateway cannot bill that event.
  */
 import type { EngineCall } from "./engine.ts";
-import { SILENCE_MS } from "./settings.ts";
+import { CLOCKS_MS, SILENCE_MS } from "./settings.ts";
 
 /** From a write of the engine to its read by the gateway, with the difference between their clocks. */
 const READ_MS = 350;
-/** Difference between the clocks of the gateway and of the engine. */
-const CLOCKS_MS = 100;
 
 /**
  * Whether the gateway stopped waiting at `endedAt`, when it had read `events` events: the engine had sent nothing for the time limit, and what it

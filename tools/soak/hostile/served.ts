@@ -84,7 +84,7 @@ export class ServedGateway {
 
 	/** The usage of the account, or of one of its tokens on this UTC day. */
 	async totals(account: string, token?: string): Promise<Totals> {
-		const today = new Date().toISOString().slice(0, "2026-11-29".length);
+		const today = new Date().toISOString().slice(0, "YYYY-MM-DD".length);
 		const filter = token === undefined ? "" : `&token=${token}&from=${today}`;
 		const path = `/client/v4/accounts/${account}/ai/usage?group_by=model${filter}`;
 		return (await this.#call<{ result_info: { totals: Totals } }>("GET", path)).result_info.totals;
