@@ -1,7 +1,7 @@
 /** What one connection uses of the runtime's time, and its waits for it (`pace.ts`). */
 import type { Socket } from "node:net";
 import type { MessageHead } from "./framing.ts";
-import { credentialOf, type KnownCallers } from "./known-callers.ts";
+import { credentialsOf, type KnownCallers } from "./known-callers.ts";
 import type { Pace, PacedCaller } from "./pace.ts";
 
 /** A request that is refused also has a log, and its account is asked. */
@@ -37,18 +37,21 @@ export class ConnectionPace {
 	readonly #address: string;
 	/** Of the latest request. */
 	#caller: PacedCaller;
+	/** Of the latest request: hashes. */
+	#credentials: readonly string[] = [];
 	readonly #waits = new Set<() => void>();
 
 	constructor({ pace, callers }: { pace: Pace; callers: KnownCallers }, address: string) {
 		this.#pace = pace;
 		this.#callers = callers;
 		this.#address = address;
-		this.#caller = callers.of(address, undefined);
+		this.#caller = callers.of(address, []);
 	}
 
 	/** A request is complete enough. Returns whether it begins at once; otherwise `start` is called later. */
-	begin({ headers }: MessageHead, isProbe: () => boolean, start: () => void): boolean {
-		this.#caller = this.#callers.of(this.#address, credentialOf(headers));
+	begin(head: MessageHead, isProbe: () => boolean, start: () => void): boolean {
+		this.#credentials = credentialsOf(head);
+		this.#caller = this.#callers.of(this.#address, this.#credentials);
 		if (!this.#pace.mayBegin(this.#caller)) {
 			if (!isProbe()) {
 				this.#wait(() => {
@@ -63,6 +66,15 @@ export class ConnectionPace {
 		return true;
 	}
 
+	get credentials(): readonly string[] {
+		return this.#credentials;
+	}
+
+	/** Whether the latest request has a token that the gateway has accepted. */
+	get isKnown(): boolean {
+		return this.#callers.isKnown(this.#credentials);
+	}
+
 	/** Bytes were passed on. The socket that they came from is not read while the caller must wait. */
 	passed(bytes: number, from: Reading): void {
 		this.#pace.use(this.#caller, UNITS_OF_PIECE + bytes / BYTES_PER_UNIT);
@@ -71,9 +83,10 @@ export class ConnectionPace {
 		this.#wait(() => from.goOn("pace"));
 	}
 
-	answered(credential: string | undefined, status: number): void {
+	/** `credentials`: of the request. */
+	answered(credentials: readonly string[], status: number): void {
 		if (status >= 400 && status < 500) this.#pace.use(this.#caller, UNITS_OF_REFUSAL);
-		this.#callers.answered(this.#address, credential, status);
+		if (status === 401) this.#callers.forget(credentials);
 	}
 
 	/** The request has waited too long. */

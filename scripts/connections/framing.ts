@@ -2,7 +2,7 @@
  * Finds where the messages of an HTTP/1.1 connection begin and end (RFC 9112), without changing their bytes. It accepts only forms
  * that have one meaning, so that the runtime finds the same ends.
  */
-import { CREDENTIALS } from "./known-callers.ts";
+import { KEY_HEADERS, PROTOCOLS } from "./credential-headers.ts";
 
 /** Bytes of the start line and the headers. */
 const MAX_HEAD_BYTES = 64 * 1024;
@@ -34,7 +34,7 @@ export interface MessageHead {
 
 /** A header that occurs twice makes the end of a message, or its address, ambiguous. */
 const SINGLE = new Set(["content-length", "transfer-encoding", "host"]);
-const READ = [...SINGLE, ...CREDENTIALS, "expect", "upgrade"];
+const READ = [...SINGLE, ...KEY_HEADERS, PROTOCOLS, "expect", "upgrade"];
 /** A line that ends otherwise has another meaning for servers that accept a CR or a LF alone as its end. */
 const FIELD = "[\\w!#$%&'*+.^`|~-]+:[^\\r\\n\\0]*";
 const WELL_FORMED = new RegExp(`^[^\\r\\n\\0]*(?:\\r\\n${FIELD})*\\r\\n\\r\\n$`);

@@ -52,6 +52,7 @@ interface GuardOptions extends Partial<ConnectionTimes> {
 export interface ConnectionGuard {
 	server: Server;
 	counts(): ConnectionCounts;
+	callers: KnownCallers;
 	pace: Pace;
 }
 
@@ -69,11 +70,12 @@ export function guardConnections({
 	const now = (): number => performance.now();
 	const places = new Places(maxConnections, now);
 	const pace = new Pace(now);
+	const callers = new KnownCallers(operatorHash);
 	const context = {
 		target,
 		places,
 		pace,
-		callers: new KnownCallers(),
+		callers,
 		now,
 		times: { ...TIMES, ...times },
 		isProbe: (head: MessageHead) => isProbe(head, operatorHash()),
@@ -102,7 +104,7 @@ export function guardConnections({
 				isCollectionDue,
 			});
 	}, REPORT_MS).unref();
-	const probes = countsSocket === undefined ? undefined : probeRuntime(countsSocket, { pace, places, now });
+	const probes = countsSocket === undefined ? undefined : probeRuntime(countsSocket, context);
 	server.once("close", () => {
 		probes?.stop();
 		clearInterval(checks);
@@ -115,7 +117,7 @@ export function guardConnections({
 			server.off("error", reject);
 			// If this process has no file left, the connection waits in the queue of the system.
 			server.on("error", (error) => console.error(`A connection could not be accepted: ${error.message}`));
-			resolve({ server, pace, counts: () => places.counts() });
+			resolve({ server, callers, pace, counts: () => places.counts() });
 		});
 	});
 }

@@ -7,6 +7,7 @@
  */
 import { createConnection, type Socket } from "node:net";
 import { BodyRate } from "./body-rate.ts";
+import { callerAddress } from "./caller-address.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import { ConnectionPace, Reading } from "./connection-pace.ts";
 import {
@@ -17,7 +18,6 @@ import {
 	requestBodyKind,
 	statusOf,
 } from "./framing.ts";
-import { credentialOf } from "./known-callers.ts";
 import type { Placed } from "./places.ts";
 import { refusal } from "./refusal.ts";
 
@@ -38,9 +38,8 @@ export class GuardedConnection implements Placed {
 	#runtimeReading: Reading | undefined;
 	readonly #request = new MessageFraming(requestBodyKind);
 	readonly #answer = new MessageFraming((head) => answerBodyKind(head, this.#requests[0]?.method));
-	isVerified = false;
 	/** Requests that have no complete answer. */
-	readonly #requests: { method: string; credential: string | undefined }[] = [];
+	readonly #requests: { method: string; credentials: readonly string[] }[] = [];
 	readonly #pace: ConnectionPace;
 	/** The request is complete enough, and waits for the time of its caller: the bytes after it. */
 	#unread: Buffer[] | undefined;
@@ -62,7 +61,7 @@ export class GuardedConnection implements Placed {
 	constructor(caller: Socket, context: ConnectionContext) {
 		this.#caller = caller;
 		this.#context = context;
-		this.address = caller.remoteAddress ?? "";
+		this.address = callerAddress(caller.remoteAddress);
 		this.#pace = new ConnectionPace(context, this.address);
 		this.#callerReading = new Reading(caller);
 		this.#lastByteAt = context.now();
@@ -72,6 +71,10 @@ export class GuardedConnection implements Placed {
 		caller.once("end", () => this.close());
 		caller.once("close", () => this.close());
 		caller.on("error", () => this.close());
+	}
+
+	get isKnown(): boolean {
+		return this.#pace.isKnown;
 	}
 
 	close(): void {
@@ -187,7 +190,7 @@ export class GuardedConnection implements Placed {
 		if (!this.#runtime && !this.#takePlace(head)) return;
 		this.#requests.push({
 			method: head.startLine[0] ?? "",
-			credential: credentialOf(head.headers),
+			credentials: this.#pace.credentials,
 		});
 		this.#isForwarding = true;
 		this.#rate.begin(this.#lastByteAt);
@@ -259,9 +262,8 @@ export class GuardedConnection implements Placed {
 		this.#answer.next();
 		// An interim answer.
 		if (head && statusOf(head) < 200) return;
-		const request = this.#requests.shift();
-		if (head) this.#pace.answered(request?.credential, statusOf(head));
-		if (head && statusOf(head) < 300) this.isVerified ||= request?.credential !== undefined;
+		const { credentials = [] } = this.#requests.shift() ?? {};
+		if (head) this.#pace.answered(credentials, statusOf(head));
 		if (this.#isReserved) this.#end();
 		else this.#waitForRequest();
 	}

@@ -1,56 +1,79 @@
 /**
- * The callers whose credential was accepted lately. Each has a part of the runtime's time of its own (`pace.ts`); all others share that of
- * their address. A stranger can invent credentials, but not accepted ones.
+ * The callers whose token the gateway has accepted lately. Each has a part of the runtime's time of its own (`pace.ts`); all others share
+ * that of their address. The gateway tells the tokens that it has verified: a request with success may have further credentials, which are
+ * invented, and a path without a credential answers to any.
  */
+import { hash } from "node:crypto";
+import { KEY_HEADERS, PROTOCOLS } from "./credential-headers.ts";
+import type { MessageHead } from "./framing.ts";
 import type { PacedCaller } from "./pace.ts";
 
 /** The oldest is forgotten first. */
 const MAX_CALLERS = 10_000;
-/** Compared with an accepted credential. */
+/** Compared with an accepted token. */
 const WEIGHT_OF_STRANGERS = 0.2;
-
-/** Headers with a credential of the gateway, or of a provider. */
-export const CREDENTIALS = [
-	"cf-aig-authorization",
-	"authorization",
-	"x-api-key",
-	"api-key",
-	"x-goog-api-key",
-] as const;
+/** A longer text is no token. */
+const MAX_CHARACTERS = 1_024;
 
 const SCHEME = /^(?:bearer|token|key) +/i;
+const PROTOCOL = /(?:^|,)[ \t]*cf-aig-authorization\.([^, \t]+)/;
 
-/** Without its scheme, which has many forms with one meaning: a caller with one credential is one caller. `undefined`: the request has none. */
-export function credentialOf(headers: ReadonlyMap<string, string>): string | undefined {
-	for (const name of CREDENTIALS) {
-		const value = headers.get(name);
-		if (value) return value.replace(SCHEME, "");
+/** The hashes of the texts that may be the request's token, without their schemes. */
+export function credentialsOf({ headers, startLine: [, target = ""] }: MessageHead): string[] {
+	const texts = KEY_HEADERS.map((name) => headers.get(name)?.replace(SCHEME, ""));
+	if (headers.has(PROTOCOLS)) texts.push(decoded(PROTOCOL.exec(headers.get(PROTOCOLS) ?? "")?.[1]));
+	if (target.includes("key="))
+		texts.push(new URLSearchParams(target.slice(target.indexOf("?") + 1)).get("key") ?? undefined);
+	return texts.flatMap((text) => (text && text.length <= MAX_CHARACTERS ? [hash("sha256", text)] : []));
+}
+
+function decoded(text = ""): string | undefined {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		return undefined;
 	}
-	return undefined;
 }
 
 export class KnownCallers {
-	readonly #known = new Map<string, PacedCaller>();
+	readonly #operatorHash: () => string | undefined;
+	/** By hash. */
+	readonly #accepted = new Set<string>();
 
-	stranger(address: string): PacedCaller {
-		return { key: address, weight: WEIGHT_OF_STRANGERS };
+	/** `operatorHash`: of the operator's token, which is always accepted. */
+	constructor(operatorHash: () => string | undefined = () => undefined) {
+		this.#operatorHash = operatorHash;
 	}
 
-	of(address: string, credential: string | undefined): PacedCaller {
-		return this.#known.get(keyOf(address, credential)) ?? this.stranger(address);
-	}
-
-	/** The gateway has answered a request of the caller with this status. */
-	answered(address: string, credential: string | undefined, status: number): void {
-		if (credential === undefined) return;
-		const key = keyOf(address, credential);
-		if (status === 401) this.#known.delete(key);
-		else if (status < 300 && !this.#known.has(key)) {
-			const [oldest] = this.#known.keys();
-			if (this.#known.size >= MAX_CALLERS && oldest !== undefined) this.#known.delete(oldest);
-			this.#known.set(key, { key, weight: 1 });
+	/** The hashes of tokens that the gateway has verified. */
+	accept(hashes: readonly string[]): void {
+		for (const one of hashes) {
+			this.#accepted.delete(one);
+			const [oldest] = this.#accepted;
+			if (this.#accepted.size >= MAX_CALLERS && oldest !== undefined) this.#accepted.delete(oldest);
+			this.#accepted.add(one);
 		}
 	}
-}
 
-const keyOf = (address: string, credential = ""): string => `${address} ${credential}`;
+	/** The gateway refused the credentials of a request (401). */
+	forget(credentials: readonly string[]): void {
+		for (const one of credentials) this.#accepted.delete(one);
+	}
+
+	of(address: string, credentials: readonly string[]): PacedCaller {
+		const accepted = this.#acceptedOf(credentials);
+		return accepted === undefined
+			? { key: address, weight: WEIGHT_OF_STRANGERS }
+			: { key: `${address} ${accepted}`, weight: 1 };
+	}
+
+	isKnown(credentials: readonly string[]): boolean {
+		return this.#acceptedOf(credentials) !== undefined;
+	}
+
+	/** Of several, always the same one. */
+	#acceptedOf(credentials: readonly string[]): string | undefined {
+		const operator = this.#operatorHash();
+		return credentials.find((one) => one === operator || this.#accepted.has(one));
+	}
+}

@@ -3,8 +3,8 @@
  * *place*, which is a connection to the runtime. A caller who sends slowly holds no place.
  *
  * A few places are reserved for health checks and the operator. The addresses with requests under way share the others (fair-shares.ts). A
- * connection between two requests uses no share, and loses its place when no other one is free: first one that never had an answer to
- * valid credentials, then one of the address with the most places. Then the address with the most places loses a connection whose
+ * connection between two requests uses no share, and loses its place when no other one is free: first one whose latest request had no
+ * accepted token, then one of the address with the most places. Then the address with the most places loses a connection whose
  * caller does not read.
  */
 import { FairShares } from "../../src/core/fair-shares.ts";
@@ -22,8 +22,8 @@ export interface Placed {
 	readonly address: string;
 	/** Since when the caller does not read what it is sent. */
 	readonly unreadSince: number | undefined;
-	/** A request with credentials was answered with success. */
-	readonly isVerified: boolean;
+	/** The latest request had an accepted token (`known-callers.ts`). */
+	readonly isKnown: boolean;
 	close(): void;
 	/** Refuses the request that the caller is sending. */
 	refuse(reason: "full"): void;
@@ -170,7 +170,7 @@ export class Places {
 
 	/** The idle connection that loses its place first. */
 	#leastIdle(): Placed | undefined {
-		return this.#mostOf([...this.#idle].filter(({ isVerified }) => !isVerified)) ?? this.#mostOf(this.#idle);
+		return this.#mostOf([...this.#idle].filter(({ isKnown }) => !isKnown)) ?? this.#mostOf(this.#idle);
 	}
 
 	/** A connection whose caller does not read, so that the address may take its place. */

@@ -1,8 +1,12 @@
-/** Measures how late the runtime is: one small request after the other, while callers have requests under way. */
+/**
+ * Measures how late the runtime is: one small request after the other, while callers have requests under way. The answers say which tokens
+ * the gateway has accepted.
+ */
 import { Agent, request } from "node:http";
+import { text } from "node:stream/consumers";
 import { LATE_PARAMETER } from "../../src/core/runtime-delay.ts";
 import { PROBE_PATH } from "../../src/core/shared-count.ts";
-import type { Pace } from "./pace.ts";
+import type { ConnectionContext } from "./connection-context.ts";
 
 /** From the answer to a probe to the next one. */
 const PAUSE_MS = { behind: 100, inTime: 250 };
@@ -10,7 +14,7 @@ const PAUSE_MS = { behind: 100, inTime: 250 };
 /** `socketPath`: of the entrypoint `Connections`. */
 export function probeRuntime(
 	socketPath: string,
-	{ pace, places, now }: { pace: Pace; places: { readonly underWay: number }; now(): number },
+	{ callers, pace, places, now }: Pick<ConnectionContext, "callers" | "pace" | "places" | "now">,
 ): { stop(): void } {
 	const agent = new Agent({ keepAlive: true });
 	/** Of the probe before. The runtime itself cannot measure it. */
@@ -26,8 +30,11 @@ export function probeRuntime(
 		const sent = request({ socketPath, path, agent }, (answer) => {
 			lateMs = now() - sentAt;
 			pace.probed(lateMs);
-			answer.resume();
-			answer.once("close", next);
+			text(answer)
+				.then((hashes) => callers.accept(JSON.parse(hashes) as string[]))
+				// A runtime that ends may answer otherwise.
+				.catch(() => {})
+				.then(next);
 		});
 		// A runtime that has stopped is late for all callers alike.
 		sent.once("error", () => {

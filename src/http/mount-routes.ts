@@ -8,6 +8,7 @@ import type { Ledgers } from "../accounts/admission.ts";
 import { AiError, toAiError } from "../core/errors.ts";
 import type { Caller } from "../pipeline/request.ts";
 import { PulledStream } from "../streams/pulled-stream.ts";
+import { acceptedTokens } from "./accepted-tokens.ts";
 import { releaseBody } from "./body-hold.ts";
 import type { FailureFormat } from "./failure-formats.ts";
 import {
@@ -71,23 +72,25 @@ async function answer<Services extends HttpServices>(
 ): Promise<Response> {
 	const { guard, services } = context;
 	const id = services.uuid();
-	let caller: Caller | undefined;
+	let identity: Identity | undefined;
 	let response: Response;
 	try {
 		guard?.(c);
 		const authenticating = authenticated(c, route, context);
-		const identity = authenticating instanceof Promise ? await authenticating : authenticating;
-		caller = identity.caller;
+		identity = authenticating instanceof Promise ? await authenticating : authenticating;
 		response = await route.handler(c, new HttpCall(id, services, identity));
 	} catch (thrown) {
-		const error = route.lazy ? await disclosedError(thrown, caller, services.ledgers) : toAiError(thrown);
+		const error = route.lazy
+			? await disclosedError(thrown, identity?.caller, services.ledgers)
+			: toAiError(thrown);
 		services.log(error, id);
 		response = route.failure(error, id, c.req);
 	}
+	if (identity?.bearer && response.status < 300) acceptedTokens.add(identity.bearer);
 	releaseBody(c.req.raw);
 	PulledStream.reportFailure(response.body, (failure) => services.log(toAiError(failure), id));
 	// Only replies to a verified caller can contain the text of a token.
-	if (route.noStore && caller) response.headers.set("cache-control", "no-store");
+	if (route.noStore && identity?.caller) response.headers.set("cache-control", "no-store");
 	return response;
 }
 

@@ -42,13 +42,40 @@ const connectFrom = async (port: number, localAddress: string): Promise<Socket> 
 	return socket;
 };
 
+type GuardedOptions = Partial<Omit<ConnectionTimes, "idleMs">> & {
+	idleMs?: number;
+	answer?: RequestListener;
+	/** The gateway has accepted them. */
+	acceptedTokens?: readonly string[];
+};
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** The entrypoint `Connections`: its answers to probes name the accepted tokens. */
+async function answerProbes(countsSocket: string, tokens: readonly string[]) {
+	const server = createServer((request, response) => {
+		request.resume();
+		response.end(request.url?.startsWith("/probe") ? JSON.stringify(tokens.map(sha256)) : "");
+	});
+	server.listen(countsSocket);
+	await once(server, "listening");
+	return {
+		countsSocket,
+		close: () => {
+			server.closeAllConnections();
+			server.close();
+		},
+	};
+}
+
 describe.skipIf(process.platform === "win32")("the guard of connections", () => {
 	async function guarded(
 		maxConnections: number,
 		{
 			answer = (_, response) => void response.end("from the runtime"),
+			acceptedTokens,
 			...times
-		}: Partial<Omit<ConnectionTimes, "idleMs">> & { idleMs?: number; answer?: RequestListener } = {},
+		}: GuardedOptions = {},
 	): Promise<{ port: number; guard: ConnectionGuard; accepted: () => number }> {
 		const folder = mkdtempSync(join(tmpdir(), "ganglion-guard-"));
 		const target = join(folder, "http.sock");
@@ -63,18 +90,21 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		runtime.listen(target);
 		await once(runtime, "listening");
 		const port = await freePort();
+		const probes = acceptedTokens && (await answerProbes(join(folder, "counts.sock"), acceptedTokens));
 		const guard = await guardConnections({
+			...(probes && { countsSocket: probes.countsSocket }),
 			host: "127.0.0.1",
 			port,
 			target,
 			maxConnections,
 			...{ firstByteMs: LONG_MS, requestMs: LONG_MS, keepAliveMs: LONG_MS, unreadMs: LONG_MS, ...times },
 			idleMs: () => times.idleMs ?? LONG_MS,
-			operatorHash: () => createHash("sha256").update(OPERATOR_TOKEN).digest("hex"),
+			operatorHash: () => sha256(OPERATOR_TOKEN),
 			checkMs: 10,
 		});
 		cleanups.push(() => {
 			guard.server.close();
+			probes?.close();
 			runtime.closeAllConnections();
 			runtime.close();
 			rmSync(folder, { recursive: true, force: true });
@@ -157,6 +187,70 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 			pace.end();
 			await answers;
 			expect(accepted()).toBe(2);
+		});
+
+		describe("a caller with an accepted token, which has used more than its part", () => {
+			const TOKEN = `glt_guard_${"a".repeat(43)}`;
+
+			async function spent() {
+				const before = await guarded(24, {
+					answer: ({ url }, response) => {
+						if (url !== "/held") response.end(url);
+					},
+					acceptedTokens: [TOKEN],
+				});
+				const { callers, pace } = before.guard;
+				const held = await connectFrom(before.port, "127.0.4.9");
+				held.write(requests(1, "/held"));
+				await expect.poll(() => callers.isKnown([sha256(TOKEN)])).toBe(true);
+				pace.probed(BEHIND_MS);
+				pace.use({ key: `${CALLER} ${sha256(TOKEN)}`, weight: 1 }, 10_000);
+				return { ...before, pace };
+			}
+
+			it.each([
+				["alone", "/", [`authorization: Bearer ${TOKEN}`]],
+				["after an invented one", "/", ["cf-aig-authorization: Bearer x", `authorization: Bearer ${TOKEN}`]],
+				["before an invented one", "/", [`authorization: Bearer ${TOKEN}`, "cf-aig-authorization: Bearer x"]],
+				["for AI Gateway", "/", ["authorization: Bearer x", `cf-aig-authorization: Bearer ${TOKEN}`]],
+				["of Anthropic's SDK", "/", [`x-api-key: ${TOKEN}`, "authorization: Bearer x", "api-key: x"]],
+				["of Azure's SDK", "/", ["x-api-key: x", `api-key: ${TOKEN}`]],
+				["of Google's SDK", "/", [`x-goog-api-key: ${TOKEN}`, "cf-aig-authorization: Bearer x"]],
+				["in the query", `/?alt=sse&key=${TOKEN}`, ["authorization: Bearer x"]],
+				["encoded in the query", `/?key=${TOKEN.replace("g", "%67")}`, ["x-goog-api-key: x"]],
+				["of a provider's SDK", "/", [`authorization: Key ${TOKEN}`, "x-api-key: x"]],
+				[
+					"in a subprotocol",
+					"/",
+					[`sec-websocket-protocol: a, cf-aig-authorization.${TOKEN}`, "authorization: Bearer x"],
+				],
+			])("waits, with its token %s", async (_, path, headers) => {
+				const { port, pace, accepted } = await spent();
+				const before = accepted();
+				const socket = await connectFrom(port, CALLER);
+				socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n${headers.join("\r\n")}\r\n\r\n`);
+				await expect.poll(() => pace.waiting).toBe(1);
+				expect(accepted()).toBe(before);
+				pace.end();
+			});
+
+			it("is another one than its address, whose caller invents credentials that get an answer", async () => {
+				const { port, pace } = await spent();
+				const socket = await connectFrom(port, CALLER);
+				const invented = (number: number): string =>
+					`GET /answer-${number} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer invented-${number}\r\n\r\n`;
+				socket.write(invented(0));
+				await receives(socket, "/answer-0");
+				pace.use({ key: CALLER, weight: 0.2 }, 10_000);
+				// The answer has used the part of the address: its connection is not read for now.
+				const { waiting } = pace;
+				for (const number of [0, 1]) {
+					const other = await connectFrom(port, CALLER);
+					other.write(invented(number));
+					await expect.poll(() => pace.waiting).toBe(waiting + number + 1);
+				}
+				pace.end();
+			});
 		});
 
 		it("holds no request of the operator, and no health check", async () => {
@@ -345,10 +439,10 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 	it("keeps the idle connection of a verified caller before that of a stranger", async () => {
 		const { port } = await guarded(2);
 		const verified = await connectFrom(port, "127.0.0.2");
-		verified.write("GET / HTTP/1.1\r\nhost: x\r\nauthorization: Bearer a-valid-token\r\n\r\n");
+		verified.write(`GET / HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${OPERATOR_TOKEN}\r\n\r\n`);
 		await receives(verified, "from the runtime");
 		const stranger = await connectFrom(port, "127.0.0.3");
-		stranger.write(GET);
+		stranger.write("GET / HTTP/1.1\r\nhost: x\r\nauthorization: Bearer invented\r\n\r\n");
 		await receives(stranger, "from the runtime");
 		const closed = once(stranger, "close");
 		expect((await ask(port, "/", "x")).status).toBe(200);

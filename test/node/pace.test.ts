@@ -1,6 +1,9 @@
 /** The shares of the runtime's time, with a clock and a runtime of the test. */
+import { createHash } from "node:crypto";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { credentialOf, KnownCallers } from "../../scripts/connections/known-callers.ts";
+import { callerAddress } from "../../scripts/connections/caller-address.ts";
+import type { MessageHead } from "../../scripts/connections/framing.ts";
+import { credentialsOf, KnownCallers } from "../../scripts/connections/known-callers.ts";
 import { Pace, type PacedCaller } from "../../scripts/connections/pace.ts";
 
 const caller = (key: string, weight = 1): PacedCaller => ({ key, weight });
@@ -145,31 +148,67 @@ it("forgets a wait that its caller ends", () => {
 	pace.end();
 });
 
-it("knows a caller by an accepted credential, until it is refused", () => {
-	const callers = new KnownCallers();
+const head = (headers: Record<string, string>, target = "/"): MessageHead => ({
+	startLine: ["GET", target, "HTTP/1.1"],
+	headers: new Map(Object.entries(headers)),
+});
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+it("knows a caller by a token that the gateway has verified, until it is refused", () => {
+	const callers = new KnownCallers(() => sha256("operator"));
 	const stranger = { key: "10.0.0.1", weight: 0.2 };
-	callers.answered("10.0.0.1", "Bearer invented", 401);
-	callers.answered("10.0.0.1", "Bearer invented", 429);
-	expect(callers.of("10.0.0.1", "Bearer invented")).toEqual(stranger);
-	callers.answered("10.0.0.1", "Bearer valid", 200);
-	expect(callers.of("10.0.0.1", "Bearer valid")).toEqual({ key: "10.0.0.1 Bearer valid", weight: 1 });
-	expect(callers.of("10.0.0.2", "Bearer valid")).toEqual({ key: "10.0.0.2", weight: 0.2 });
-	callers.answered("10.0.0.1", "Bearer valid", 429);
-	expect(callers.of("10.0.0.1", "Bearer valid").weight).toBe(1);
-	callers.answered("10.0.0.1", "Bearer valid", 401);
-	expect(callers.of("10.0.0.1", "Bearer valid")).toEqual(stranger);
+	const [valid, invented] = [sha256("valid"), sha256("invented")];
+	const known = { key: `10.0.0.1 ${valid}`, weight: 1 };
+	expect(callers.of("10.0.0.1", [valid])).toEqual(stranger);
+	callers.accept([valid]);
+	for (const credentials of [[valid], [invented, valid], [valid, invented], [invented, invented, valid]])
+		expect(callers.of("10.0.0.1", credentials)).toEqual(known);
+	expect(callers.of("10.0.0.2", [valid])).toEqual({ key: `10.0.0.2 ${valid}`, weight: 1 });
+	for (const credentials of [[], [invented]]) expect(callers.of("10.0.0.1", credentials)).toEqual(stranger);
+	expect(callers.isKnown([sha256("operator")])).toBe(true);
+	callers.forget([valid]);
+	expect(callers.of("10.0.0.1", [valid])).toEqual(stranger);
+	expect(callers.isKnown([valid])).toBe(false);
+});
+
+it("forgets the token that was not accepted for the longest time, beyond 10,000", () => {
+	const callers = new KnownCallers();
+	const hashes = Array.from({ length: 10_000 }, (_, index) => sha256(`token ${index}`));
+	callers.accept(hashes);
+	callers.accept([sha256("token 0")]);
+	callers.accept([sha256("another")]);
+	expect([0, 1, 2].map((index) => callers.isKnown([sha256(`token ${index}`)]))).toEqual([true, false, true]);
 });
 
 it.each(["Bearer a", "bEARER  a", "Token a", "a"])(
 	"%j is the credential a, in whatever form",
 	(authorization) => {
-		expect(
-			credentialOf(
-				new Map([
-					["cf-aig-authorization", ""],
-					["authorization", authorization],
-				]),
-			),
-		).toBe("a");
+		expect(credentialsOf(head({ "cf-aig-authorization": "", authorization }))).toEqual([sha256("a")]);
 	},
 );
+
+it.each([
+	["/v1?key=a&key=b", {}, ["a"]],
+	["/v1?alt=sse&key=%61", { "x-api-key": "b" }, ["b", "a"]],
+	["/v1?monkey=a", {}, []],
+	["/", { "sec-websocket-protocol": "x, cf-aig-authorization.a%20b" }, ["a b"]],
+	["/", { "sec-websocket-protocol": "cf-aig-authorization.%" }, []],
+	["/", { authorization: `Bearer ${"a".repeat(2_000)}` }, []],
+	["/", {}, []],
+] as const)("the credentials of %s with %j", (target, headers, expected) => {
+	expect(credentialsOf(head(headers, target))).toEqual(expected.map(sha256));
+});
+
+it.each([
+	["127.0.0.1", "127.0.0.1"],
+	["::ffff:127.0.0.1", "127.0.0.1"],
+	["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"],
+	["2001:db8:1:2::6", "2001:db8:1:2::"],
+	["2001:db8::6", "2001:db8:0:0::"],
+	["2001:db8::2:3:4:5:6", "2001:db8:0:2::"],
+	["::1", "0:0:0:0::"],
+	["fe80::1%eth0", "fe80:0:0:0::"],
+	[undefined, ""],
+])("the caller at %s is counted as %s", (remote, expected) => {
+	expect(callerAddress(remote)).toBe(expected);
+});

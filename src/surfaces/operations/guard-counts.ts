@@ -1,6 +1,6 @@
 /**
  * The entrypoint `Connections`: the connection guard and the watch of the disk send their counts to it, because they are in other
- * processes. The guard also tells when the process is idle after a load. It has no route: only the owner of the socket can call it.
+ * processes. The guard also tells when the process is idle after a load, and the answers to its probes say which tokens were accepted. It has no route: only the owner of the socket can call it.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
 import * as z from "zod";
@@ -9,6 +9,7 @@ import { collectAllGarbage } from "../../core/garbage.ts";
 import { lazy } from "../../core/lazy.ts";
 import { LATE_PARAMETER, type RuntimeDelay } from "../../core/runtime-delay.ts";
 import { COLLECTION_PATH, type CountReport, PROBE_PATH } from "../../core/shared-count.ts";
+import { acceptedTokens } from "../../http/accepted-tokens.ts";
 
 const Counts = lazy(() =>
 	z.array(z.object({ name: z.string(), used: z.number(), limit: z.number(), refused: z.number() })),
@@ -37,7 +38,7 @@ export function connections(counts: GuardCounts, delay: RuntimeDelay) {
 			const { pathname, searchParams } = new URL(request.url);
 			if (pathname === PROBE_PATH) {
 				delay.set(Number(searchParams.get(LATE_PARAMETER)));
-				return new Response(null, { status: 204 });
+				return Response.json(acceptedTokens.take());
 			}
 			counts.set(await request.json());
 			if (pathname === COLLECTION_PATH) collectAllGarbage();

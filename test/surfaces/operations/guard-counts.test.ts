@@ -2,6 +2,7 @@
 import { createExecutionContext, env } from "cloudflare:test";
 import { afterEach, expect, it, vi } from "vitest";
 import { RuntimeDelay } from "../../../src/core/runtime-delay.ts";
+import { acceptedTokens } from "../../../src/http/accepted-tokens.ts";
 import { connections, GuardCounts } from "../../../src/surfaces/operations/guard-counts.ts";
 
 const COUNT = { name: "connections", used: 3, limit: 144, refused: 2 };
@@ -41,7 +42,7 @@ it("a probe says how late the one before was, which counts for five seconds", as
 	const Connections = connections(new GuardCounts(), delay);
 	const entrypoint = new Connections(createExecutionContext(), env);
 	const probe = async (query: string): Promise<boolean> => {
-		expect((await entrypoint.fetch(new Request(`http://guard/probe${query}`))).status).toBe(204);
+		expect((await entrypoint.fetch(new Request(`http://guard/probe${query}`))).status).toBe(200);
 		return delay.isBehind;
 	};
 	expect(delay.isBehind).toBe(false);
@@ -54,4 +55,19 @@ it("a probe says how late the one before was, which counts for five seconds", as
 	expect(await probe("?late=16")).toBe(true);
 	expect(await probe("?late=x")).toBe(false);
 	expect(await probe("")).toBe(false);
+});
+
+it("the answer to a probe names the tokens that were accepted since the one before", async () => {
+	const Connections = connections(new GuardCounts(), new RuntimeDelay(Date.now));
+	const entrypoint = new Connections(createExecutionContext(), env);
+	const probe = async () => (await entrypoint.fetch(new Request("http://guard/probe"))).json();
+	const accept = (hash: string): void =>
+		acceptedTokens.add({ credential: { kind: "token", hash }, account: "guard-counts" });
+	await probe();
+	for (const hash of ["a", "b", "a"]) accept(hash);
+	acceptedTokens.add({ credential: { kind: "operator" } });
+	expect(await probe()).toEqual(["a", "b"]);
+	expect(await probe()).toEqual([]);
+	for (let token = 0; token <= 1_000; token++) accept(String(token));
+	expect(await probe()).toEqual(Array.from({ length: 1_000 }, (_, token) => String(token + 1)));
 });

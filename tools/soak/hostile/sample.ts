@@ -22,6 +22,7 @@ export const KNOWN_PATTERNS: ReadonlySet<string> = new Set([
 	"a hop loop",
 	"a hop loop with a forged hop",
 	"CONNECT",
+	"one token beside invented ones",
 ]);
 
 export interface Sample {

@@ -1,7 +1,7 @@
 /** Patterns of tokens that run models: large, deep, compressed and multiplied requests, and what they leave on the disk. */
 import { deflateSync, gzipSync } from "node:zlib";
 import type { Attacker, Pattern } from "../attacker.ts";
-import { api, chat, gateway, HOLD_MS, KILOBYTE, MEGABYTE, padding } from "./requests.ts";
+import { api, chat, gateway, HOLD_MS, inventedToken, KILOBYTE, MEGABYTE, padding } from "./requests.ts";
 import { passed, provider } from "./streams.ts";
 
 const BOMB = gzipSync(padding(100 * MEGABYTE));
@@ -30,6 +30,10 @@ const steps = (count: number, query: object) =>
 	}));
 
 export const BODY_PATTERNS: readonly Pattern[] = [
+	byToken("one token beside invented ones", async (a) => {
+		const headers = { "cf-aig-authorization": `Bearer ${inventedToken(a)}`, "x-api-key": `sk-${a.number}` };
+		await a.ask(chats(a), { body: chat(), headers });
+	}),
 	refused("a compressed bomb", async (a) => {
 		await a.ask(chats(a), { body: BOMB, headers: { "content-encoding": "gzip" } });
 	}),
