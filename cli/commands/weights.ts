@@ -28,6 +28,7 @@ import {
 	WEIGHTS,
 	type Weights,
 } from "../../scripts/local-engine/table.ts";
+import { asQuestion, nearNames } from "../../src/core/did-you-mean.ts";
 import { CommandError } from "../gateway-client.ts";
 import { printJson, table } from "../table.ts";
 
@@ -165,10 +166,13 @@ export function pruneCommand(): number {
 function rowOf(name: string): Weights {
 	const found = findWeights(name, Date.now());
 	if (found) return found;
-	throw new CommandError(
-		`no weights are known for ${name}: expected one of ${WEIGHTS.map((row) => row.name).join(", ")}`,
-	);
+	const names = WEIGHTS.flatMap((row) => [row.name, ...row.serves].map((one) => ({ name: one, row })));
+	const near = new Set(nearNames(name, names, (one) => one.name).map(({ row }) => row.name));
+	const guess = near.size > 0 ? asQuestion(...[...near].slice(0, MAX_GUESSES)) : ".";
+	throw new CommandError(`no weights are known for ${name}${guess} All names: ganglion models list`);
 }
+
+const MAX_GUESSES = 3;
 
 const asCommandError = (error: unknown): unknown =>
 	error instanceof LocalProblem ? new CommandError(error.message) : error;

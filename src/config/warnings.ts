@@ -1,6 +1,6 @@
 /** Probable mistakes in a valid configuration, one line each, for the start. */
 
-import { didYouMean } from "../core/did-you-mean.ts";
+import { asQuestion, misspelledNames } from "../core/did-you-mean.ts";
 import { type Catalog, PRODUCT_MODELS } from "../models/catalog.ts";
 import { THIRD_PARTY_IDS } from "../models/third-party.ts";
 import type { Limits } from "../pipeline/limits.ts";
@@ -29,10 +29,10 @@ function unknownModel(route: Route, { adHoc }: Pick<Checked, "adHoc">): string[]
 	const { pattern } = route;
 	const path = formatPath(["ROUTES", pattern]);
 	if (isExact(route)) {
-		const guess = adHoc.includes(pattern) && didYouMean(pattern, knownIds());
-		return guess
-			? [`${path}: the catalogue has no such model${guess} Served as a text model of your own`]
-			: [];
+		const [guess] = adHoc.includes(pattern) ? misspelledNames(pattern, knownIds(), (id) => id) : [];
+		return guess === undefined
+			? []
+			: [`${path}: the catalogue has no such model${asQuestion(guess)} Served as a text model of your own`];
 	}
 	const isProduct = /^@(?:cf|hf)\//.test(pattern);
 	if (!isProduct || knownIds().some((id) => matches(pattern, id))) return [];

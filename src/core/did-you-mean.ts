@@ -8,10 +8,25 @@ export function didYouMean(name: string, candidates: readonly string[]): string 
 	return near === undefined ? "" : asQuestion(near);
 }
 
-export const asQuestion = (name: string): string => `; did you mean ${quote(name)}?`;
+export const asQuestion = (...names: readonly string[]): string =>
+	`; did you mean ${names.map(quote).join(" or ")}?`;
 
-/** The candidates that may be meant by `name`, the closest first. */
+/** The candidates that may be meant by `name`: misspelled ones, and then those that have the name as a part, the shortest first. */
 export function nearNames<Candidate>(
+	name: string,
+	candidates: readonly Candidate[],
+	nameOf: (candidate: Candidate) => string,
+): Candidate[] {
+	const misspelled = misspelledNames(name, candidates, nameOf);
+	const part = withoutMarks(name.toLowerCase());
+	const longer = candidates
+		.filter((candidate) => !misspelled.includes(candidate) && isPart(part, nameOf(candidate).toLowerCase()))
+		.sort((a, b) => nameOf(a).length - nameOf(b).length);
+	return [...misspelled, ...longer];
+}
+
+/** The candidates from which `name` differs by a few characters, the closest first. */
+export function misspelledNames<Candidate>(
 	name: string,
 	candidates: readonly Candidate[],
 	nameOf: (candidate: Candidate) => string,
@@ -26,6 +41,21 @@ export function nearNames<Candidate>(
 		.filter(({ distance }) => distance <= slips)
 		.sort((a, b) => a.distance - b.distance)
 		.map(({ candidate }) => candidate);
+}
+
+/** Letters and digits of a part by which a name is found. */
+const MIN_PART = 3;
+
+/** Of `llama3.2:1b` and `llama-3.2-1b`, the same text. */
+const withoutMarks = (text: string): string => text.replace(/[^\p{L}\p{N}]/gu, "");
+
+/** Whether one of two names begins with the other one, at the beginning of a word. */
+function isPart(part: string, full: string): boolean {
+	if (part.length < MIN_PART) return false;
+	const whole = withoutMarks(full);
+	if (whole.length >= MIN_PART && part.startsWith(whole)) return true;
+	const words = full.split(/[^\p{L}\p{N}]+/u);
+	return words.some((_, first) => words.slice(first).join("").startsWith(part));
 }
 
 /**

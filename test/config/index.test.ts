@@ -496,7 +496,7 @@ describe("ConfigError", () => {
 		],
 		[
 			{ ...OLLAMA, timeouts: { idle: 5 } },
-			"BACKENDS.a.timeouts.idle: expected no such field, only header_ms, first_token_ms, idle_ms and total_ms",
+			`BACKENDS.a.timeouts.idle: expected no such field; did you mean "idle_ms"?`,
 		],
 	])("BACKENDS: %j", (entry, line) => {
 		expect(backend(entry, { OPENAI_KEY: "sk-1", EMPTY: " ", TWO_LINES: "a\nb" })).toEqual([line]);
@@ -635,7 +635,7 @@ describe("ConfigError", () => {
 		],
 		[
 			{ task: "Translation", capabilities: ["stream"] },
-			/^MODELS\["acme\/x"\]\.capabilities\[0\]: expected "function_calling", .*, found "stream"$/,
+			/^MODELS\["acme\/x"\]\.capabilities\[0\]: expected .*, found "stream"; did you mean "streaming"\?$/,
 		],
 		[
 			{ task: "Translation", contextWindow: 5 },

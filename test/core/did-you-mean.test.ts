@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { didYouMean } from "../../src/core/did-you-mean.ts";
 
+const INSTRUCT = "@cf/meta/llama-3.2-1b-instruct";
+
 describe("didYouMean", () => {
 	it.each([
 		["olama", ["vllm", "ollama"], "ollama"],
@@ -13,6 +15,18 @@ describe("didYouMean", () => {
 		// A guess at two letters would be any other two.
 		["a", ["b"], undefined],
 		["", ["url"], undefined],
+		// A name without its author or its end, with other marks, or with an end of its own.
+		["llama-3.2-1b", ["@cf/meta/llama-3.2-1b-instruct", "@cf/meta/llama-3.2-3b-instruct"], INSTRUCT],
+		["llama3.2:1b", ["@cf/meta/llama-3.2-3b-instruct", "@cf/meta/llama-3.2-1b-instruct"], INSTRUCT],
+		["meta/llama-3.2-1b-instruct", ["@cf/meta/llama-3.2-1b-instruct"], INSTRUCT],
+		["llama-3.2-1b-instruct-q4_k_m.gguf", ["llama-3.2-1b-instruct"], "llama-3.2-1b-instruct"],
+		["instruct", ["@cf/meta/llama-3.2-1b-instruct-fp8", "@cf/meta/llama-3.2-1b-instruct"], INSTRUCT],
+		// A misspelled name comes before a longer one.
+		["timeout", ["timeout_ms", "timeouts"], "timeouts"],
+		// The middle of a word is no part, and neither are two letters.
+		["lama", ["@cf/meta/ollamas-of-peru"], undefined],
+		["@c", ["@cf/meta/llama"], undefined],
+		["gpt-4o-mini", ["@cf/openai/gpt-oss-20b", "gp"], undefined],
 	])("%j among %j: %j", (name, candidates, guess) => {
 		expect(didYouMean(name, candidates)).toBe(guess === undefined ? "" : `; did you mean "${guess}"?`);
 	});

@@ -32,7 +32,7 @@ import {
 	sizeOf,
 } from "../../../scripts/local-engine/store.ts";
 import { findWeights, type Weights } from "../../../scripts/local-engine/table.ts";
-import { CLI } from "../cli/run.ts";
+import { CLI, ganglion } from "../cli/run.ts";
 import { runScript, stopScripts } from "../script.ts";
 import { type Hub, REVISION, startHub } from "./hub.ts";
 
@@ -339,6 +339,23 @@ describe("a sentence names the cure", () => {
 			writeFileSync(file, manifest.replaceAll(from, to));
 			expect(readManifest(folder, BGE)).toBeUndefined();
 		}
+	});
+
+	it.each([
+		["llama-3.2-1b", '; did you mean "@cf/meta/llama-3.2-1b-instruct"?'],
+		["llama3.2:3b", '; did you mean "@cf/meta/llama-3.2-3b-instruct"?'],
+		[
+			"@cf/meta/lama-3.2-1b-instruct",
+			'; did you mean "@cf/meta/llama-3.2-1b-instruct" or "@cf/meta/llama-3.2-3b-instruct"?',
+		],
+		["smollm2", '; did you mean "SmolLM2-360M-Instruct"?'],
+		["mistral-nemo", "."],
+	])("of an unknown name: %s", async (name, guess) => {
+		expect(await ganglion(["models", "rm", name], { env: { GANGLION_MODELS: folder } })).toEqual({
+			code: 1,
+			stdout: "",
+			stderr: `error: no weights are known for ${name}${guess} All names: ganglion models list\n`,
+		});
 	});
 
 	it("of a licence, which is accepted once", async () => {
