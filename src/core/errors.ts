@@ -14,6 +14,8 @@ export interface AiErrorOptions {
 	perMinute?: number;
 	/** Overrides the table: a model that one engine lacks may be on another. */
 	retryable?: boolean;
+	/** The same target would fail again. Another one may succeed. */
+	isLasting?: true;
 	/** Overrides the table. */
 	status?: Failure["status"];
 	/** The upstream that failed. For the log. */
@@ -95,6 +97,7 @@ export class AiError extends Error {
 	readonly retryAfter: number | undefined;
 	readonly perMinute: number | undefined;
 	readonly retryable: boolean;
+	readonly isLasting: boolean;
 	readonly upstream: Upstream | undefined;
 	readonly #status: Failure["status"] | undefined;
 	readonly overflow: ContextOverflow | undefined;
@@ -111,6 +114,7 @@ export class AiError extends Error {
 		this.retryAfter = options.retryAfter;
 		this.perMinute = options.perMinute;
 		this.retryable = options.retryable ?? FAILURES[key].retryable;
+		this.isLasting = options.isLasting ?? false;
 		this.upstream = options.upstream;
 		this.#status = options.status;
 		this.overflow = options.overflow;

@@ -16,6 +16,9 @@ const FAILURE_OF_CODE: Readonly<Record<string, FailureKey>> = {
 	engine_unavailable: "upstreamUnavailable",
 };
 
+/** Problems that a second call a moment later would have too. Each would ask the hub, or load the model, once more. */
+const LASTING: ReadonlySet<string> = new Set(["weights_unavailable", "no_room", "weights_unreadable"]);
+
 export const withProblems = (call: Call): Call => ({
 	...call,
 	refusal: (refusal) => problemOf(refusal, call.target) ?? call.refusal?.(refusal),
@@ -27,6 +30,7 @@ function problemOf({ status, body, retryAfter }: Refusal, { backend }: Target): 
 	if (!failure) return undefined;
 	return new AiError(failure, message, {
 		retryable: code !== "invalid_input",
+		...(LASTING.has(String(code)) && { isLasting: true }),
 		retryAfter,
 		upstream: { backend, status },
 	});

@@ -24,8 +24,9 @@ const TEMPORARY: ReadonlySet<FailureKey> = new Set([
 const FORBIDDEN = 403;
 const NOT_IMPLEMENTED = 501;
 
-export function decide({ key, retryable, upstream }: AiError): RetryDecision {
+export function decide({ key, retryable, isLasting, upstream }: AiError): RetryDecision {
 	if (!retryable) return "fail";
+	if (isLasting) return "nextTarget";
 	if (key === "outOfCapacity") return "retry";
 	if (!TEMPORARY.has(key)) return "nextTarget";
 	const status = upstream?.status ?? 0;

@@ -50,19 +50,19 @@ describe("a call", () => {
 	});
 
 	it.each([
-		["weights_missing", 404, "noSuchModel", 5007],
-		["weights_downloading", 503, "outOfCapacity", 3040],
-		["weights_unavailable", 502, "upstreamUnavailable", 7009],
-		["no_room", 507, "upstreamUnavailable", 7009],
-		["weights_unreadable", 500, "upstreamUnavailable", 7009],
-		["engine_unavailable", 503, "upstreamUnavailable", 7009],
-	])("has the sentence of a problem: %s", async (code, status, key, number) => {
+		["weights_missing", 404, "noSuchModel", 5007, false],
+		["weights_downloading", 503, "outOfCapacity", 3040, false],
+		["weights_unavailable", 502, "upstreamUnavailable", 7009, true],
+		["no_room", 507, "upstreamUnavailable", 7009, true],
+		["weights_unreadable", 500, "upstreamUnavailable", 7009, true],
+		["engine_unavailable", 503, "upstreamUnavailable", 7009, false],
+	])("has the sentence of a problem: %s", async (code, status, key, number, isLasting) => {
 		const message = "The weights of X are not on this machine: run `ganglion models pull X`";
 		const asking = ask("text-generation", HI, () =>
 			json({ error: { message, code, type: "local_engine" } }, status, { "retry-after": "7" }),
 		);
 		expect(await failureOf(asking.answer)).toMatchObject({
-			...{ key, code: number, description: message, retryAfter: 7, retryable: true },
+			...{ key, code: number, description: message, retryAfter: 7, retryable: true, isLasting },
 			upstream: { backend: "lab", status },
 		});
 	});

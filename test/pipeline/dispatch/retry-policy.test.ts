@@ -27,6 +27,13 @@ describe("the decision after a failure", () => {
 		expect(decide(new AiError("executionFailed", undefined, { retryable: false }))).toBe("fail");
 	});
 
+	it.each(["outOfCapacity", "upstreamUnavailable", "executionFailed"] as const)(
+		"is 'nextTarget' for %s that lasts",
+		(key) => {
+			expect(decide(new AiError(key, undefined, { isLasting: true }))).toBe("nextTarget");
+		},
+	);
+
 	it("is 'retry' for a failure without an upstream", () => {
 		expect(decide(new AiError("executionFailed"))).toBe("retry");
 	});
