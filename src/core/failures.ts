@@ -74,7 +74,9 @@ export const FAILURES = {
 	invalidInput: inference(8001, 400, "AiError", "Invalid input"),
 	engineRefused: afterCall(inference(8007, 400, "AiError", "The engine refused the request")),
 	/** The upstream cannot be reached, or refuses the gateway's credentials. Only the operator can correct this. */
-	upstreamUnavailable: afterCall(inference(7009, 502, "AiError", "Upstream service unavailable", true)),
+	upstreamUnavailable: afterCall(
+		inference(7009, 502, "Upstream unavailable", "Upstream service unavailable", true),
+	),
 	authentication: edge(
 		10000,
 		401,

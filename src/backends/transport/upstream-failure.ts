@@ -11,6 +11,7 @@ import { retryAfterSeconds } from "../../outbound/retry-after.ts";
 import type { BackendServices, CallContext, Target } from "../backend.ts";
 import { overflowIn } from "./context-overflow.ts";
 import { errorBodyOf, readError } from "./error-body.ts";
+import { descriptionIn } from "./product-message.ts";
 import { isQuota, keyOfRefusal, NOT_IMPLEMENTED, statusOf } from "./refusal-classes.ts";
 import type { SentError } from "./sent-error.ts";
 
@@ -216,8 +217,9 @@ function failureOf(call: Call, status: number, sent: SentError, retryAfter: numb
 const lacksVersion = ({ kind, url }: Target, message = ""): boolean =>
 	kind === "openai" && !/\/(?:v\d|openai)/.test(url) && !/model/i.test(message);
 
-/** An upstream's message without secrets, for the caller. */
-export const callerMessage = (target: Target, text: string): string => shorten(withoutSecrets(target, text));
+/** An upstream's message without secrets, for the caller. That of another gateway loses its prefix, because the surface adds one. */
+export const callerMessage = (target: Target, text: string): string =>
+	shorten(withoutSecrets(target, descriptionIn(text)));
 
 const shorten = (text: string): string =>
 	text.length <= MAX_MESSAGE_CHARS ? text : `${text.slice(0, MAX_MESSAGE_CHARS)}…`;

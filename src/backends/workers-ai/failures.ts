@@ -5,6 +5,7 @@
  */
 import * as z from "zod";
 import { AiError, FAILURES, type FailureKey } from "../../core/errors.ts";
+import { descriptionIn } from "../transport/product-message.ts";
 import { type Call, callerMessage, type Refusal } from "../transport/upstream-failure.ts";
 
 const SentError = z.looseObject({ code: z.number(), message: z.string().default("") });
@@ -82,19 +83,4 @@ function failureIn(body: unknown): SentFailure | undefined {
 	if (wire) return { code: wire.internalCode, description: wire.description };
 	const error = Envelope.safeParse(body).data?.errors[0] ?? ErrorFrame.safeParse(body).data?.error;
 	return error && { code: error.code, description: descriptionIn(error.message) };
-}
-
-const REQUEST_ID = / \([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\)$/;
-const PREFIX = /^AiError: /;
-const NAMES: ReadonlySet<string> = new Set([
-	"Ai",
-	...Object.values(FAILURES).flatMap(({ name }) => name || []),
-]);
-
-/** Removes the request id and known error names. `Error: …` is part of the message of 5006. */
-function descriptionIn(message: string): string {
-	const text = message.replace(REQUEST_ID, "").replace(PREFIX, "");
-	const end = text.indexOf(": ");
-	const name = text.slice(0, Math.max(0, end));
-	return NAMES.has(name) ? text.slice(end + 2) : text;
 }
