@@ -65,11 +65,13 @@ const MAX_NAMES = 4;
 export function describeLibrary({ library }: Pick<LocalEngine, "library">, pulls: boolean): string[] {
 	const here = library.present.map(({ weights, size }) => `${weights.name} (${sizeText(size)})`);
 	const missing = library.rows().filter(({ present }) => !present).length;
-	const cure = pulls ? "downloaded at their first use" : "ganglion models pull NAME, or --pull";
+	const cure = pulls
+		? "each is downloaded at its first use"
+		: "ganglion models pull NAME downloads one; with --pull, each is downloaded at its first use";
 	const more = here.length > MAX_NAMES ? ` and ${here.length - MAX_NAMES} more` : "";
 	return [
 		`Weights in ${library.folder}`,
-		`  here: ${here.length === 0 ? "none" : here.slice(0, MAX_NAMES).join(", ") + more}`,
-		`  not here: ${missing} (${cure}; ganglion models list)`,
+		`  on the disk: ${here.length === 0 ? "none" : here.slice(0, MAX_NAMES).join(", ") + more}`,
+		`  not on the disk: ${missing} (${cure}; names and sizes: ganglion models list)`,
 	];
 }

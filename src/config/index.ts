@@ -247,6 +247,9 @@ function grouping(rows: readonly [string, string][]): [string, string][] {
 	});
 }
 
+/** The text of weights that are not downloaded has no revision. */
+const hasRevision = (weights: string): boolean => /^[^;]+@/.test(weights);
+
 function describeTarget({ backend, model, weight, weights }: RouteTarget): string {
 	const [first, ...others] = backend.urls;
 	const more = others.length > 0 ? ` and ${others.length} more` : "";
@@ -255,6 +258,6 @@ function describeTarget({ backend, model, weight, weights }: RouteTarget): strin
 		...(first ? [`(${first}${more})`] : []),
 		...(model === undefined ? [] : [model]),
 		...(weight === undefined ? [] : [`weight ${weight}`]),
-		...(weights === undefined ? [] : [`[${weights}]`]),
+		...(weights === undefined ? [] : [`[${weights}${hasRevision(weights) ? "" : "; not on the disk"}]`]),
 	].join(" ");
 }

@@ -741,6 +741,15 @@ describe("describeRouting", () => {
 		expect(describeRouting(configure({ ROUTES }))).toEqual(["*  ->  simulator"]);
 	});
 
+	it("says which weights are not on the disk", () => {
+		const target = (weights: string) => [{ backend: "ollama", weights }];
+		const routes = { a: target("x/y; sibling"), b: target("x/y@1a2b; same") };
+		expect(describeRouting(configure({ BACKENDS: { ollama: OLLAMA }, ROUTES: routes })).slice(0, 2)).toEqual([
+			expect.stringMatching(/ \[x\/y; sibling; not on the disk\]/),
+			expect.stringMatching(/ \[x\/y@1a2b; same\]/),
+		]);
+	});
+
 	it("names the routes that pass streams through", () => {
 		const targets = [{ backend: "ollama" }];
 		const routes = { "@cf/meta/*": { targets, passthrough: true }, mine: { targets, passthrough: true } };
