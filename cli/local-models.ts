@@ -11,6 +11,8 @@ export interface LocalModels {
 	isUsed: boolean;
 	/** Adds the settings of the models to those of the gateway. */
 	addTo(variables: GatewayVariables): GatewayVariables;
+	/** Receives a function to call when files of weights have come or gone. The labels of answers have their revision. */
+	whenChanged(changed: () => void): void;
 	/** Which weights are here, for the message at the start. */
 	lines(): string;
 	stop(): Promise<void>;
@@ -19,6 +21,7 @@ export interface LocalModels {
 const NONE: LocalModels = {
 	isUsed: false,
 	addTo: (variables) => variables,
+	whenChanged: () => {},
 	lines: () => "",
 	stop: async () => {},
 };
@@ -32,12 +35,12 @@ export async function startLocalModels(
 		if (pull) stopWith("--pull: expected --engine local beside it");
 		return NONE;
 	}
+	let changed = (): void => {};
 	const models = await LocalEngine.start({
 		env: process.env,
 		pulls: pull,
 		log: (line) => log.info(line, { message: "local engine", detail: line }),
-		// The reload of the settings listens to it. Labels of answers have the revision of the new files.
-		changed: () => void process.emit("SIGHUP"),
+		changed: () => changed(),
 	}).catch((error: unknown) => {
 		if (error instanceof LocalProblem) return stopWith(error.message);
 		throw error;
@@ -45,6 +48,9 @@ export async function startLocalModels(
 	return {
 		isUsed: true,
 		addTo: (variables) => withSettings(variables, (settings) => localSettings(models, settings, Date.now())),
+		whenChanged(listener) {
+			changed = listener;
+		},
 		lines: () =>
 			`\n${describeLibrary(models, pull)
 				.map((line) => `  ${line}\n`)

@@ -43,6 +43,8 @@ export interface GatewayOptions {
 	readVariables(): GatewayVariables;
 	/** The message at the start. `fileLimit`: lines about open files. */
 	started(running: Current & { url: string; fileLimit: string }): string;
+	/** Receives a function that reloads the settings because other things than files have changed. It prints nothing. */
+	whenChanged?(reload: () => void): void;
 	/** The message after a reload. */
 	reloaded(current: Current): string;
 	log: Log;
@@ -111,8 +113,10 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 			current.variables = next;
 			return next;
 		},
-		applied(milliseconds) {
+		...(options.whenChanged && { whenChanged: options.whenChanged }),
+		applied(milliseconds, isReported) {
 			guards?.update();
+			if (isReported) return;
 			const elapsed = Math.round(milliseconds);
 			log.info(`\nReloaded in ${elapsed} ms\n\n${options.reloaded(current)}`, {
 				message: "reloaded",

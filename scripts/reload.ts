@@ -19,16 +19,26 @@ export interface Reloading {
 	started: Record<string, unknown>;
 	/** Reads the current variables. Throws a `ConfigError`. */
 	read(): Record<string, unknown>;
-	/** After each reload. */
-	applied(milliseconds: number): void;
+	/** Receives a function that reloads when something else than a file has changed, which is reported elsewhere. */
+	whenChanged?(reload: () => void): void;
+	/** After each reload. `isReported`: what has changed is reported elsewhere. */
+	applied(milliseconds: number, isReported: boolean): void;
 	refused(message: string): void;
 }
 
-export function reloadOnChange({ file, sockets, started, read, applied, refused }: Reloading): FSWatcher {
+export function reloadOnChange({
+	file,
+	sockets,
+	started,
+	read,
+	whenChanged,
+	applied,
+	refused,
+}: Reloading): FSWatcher {
 	let current = JSON.stringify(started);
 	let wasRefused = false;
 	let running = Promise.resolve();
-	const reload = async (force: boolean): Promise<void> => {
+	const reload = async (force: boolean, isReported: boolean): Promise<void> => {
 		const startedAt = performance.now();
 		try {
 			const variables = read();
@@ -38,15 +48,16 @@ export function reloadOnChange({ file, sockets, started, read, applied, refused 
 			await Promise.all(sockets.map((socket) => replaceVariables(socket, variables)));
 			current = next;
 			wasRefused = false;
-			applied(performance.now() - startedAt);
+			applied(performance.now() - startedAt, isReported);
 		} catch (error) {
 			wasRefused = true;
 			refused(error instanceof Error ? error.message : String(error));
 		}
 	};
-	const enqueue = (force: boolean): void => {
-		running = running.then(() => reload(force));
+	const enqueue = (force: boolean, isReported = false): void => {
+		running = running.then(() => reload(force, isReported));
 	};
+	whenChanged?.(() => enqueue(true, true));
 	process.on("SIGHUP", () => enqueue(true));
 	let timer: NodeJS.Timeout | undefined;
 	// The folder, not the file: an editor may replace the file.

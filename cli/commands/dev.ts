@@ -30,6 +30,7 @@ export async function devCommand(flags: DevFlags, defaults: Defaults): Promise<n
 		...options,
 		workers: 1,
 		readVariables: settings.readVariables,
+		whenChanged: models.whenChanged,
 		started: ({ url, ...current }) =>
 			devBanner({ url, lines: settings.linesFor(current), notes: models.lines() + notesFor(current) }),
 		reloaded: (current) =>

@@ -59,6 +59,7 @@ export async function serveCommand(flags: ServeFlags, defaults: Defaults): Promi
 		...options,
 		readVariables: () => models.addTo(options.readVariables()),
 		workers: flags.workers,
+		whenChanged: models.whenChanged,
 		started: ({ url, fileLimit, ...current }) => `
 Ganglion is ready on ${url}
   Console: ${url}/console

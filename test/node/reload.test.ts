@@ -37,19 +37,23 @@ afterEach(() => {
 });
 
 /** `messages`: each reload and each refusal. */
-function watchFile(file: string): { messages: string[] } {
+function watchFile(file: string): { messages: string[]; reload(): void } {
 	const messages: string[] = [];
+	let reload = (): void => {};
 	const read = () => JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
 	const watcher = reloadOnChange({
 		file,
 		sockets: [join(folder, "reload.sock")],
 		started: read(),
 		read,
-		applied: () => void messages.push("applied"),
+		whenChanged: (listener) => {
+			reload = listener;
+		},
+		applied: (_, isReported) => void messages.push(isReported ? "applied, reported" : "applied"),
 		refused: () => void messages.push("refused"),
 	});
 	close = () => watcher.close();
-	return { messages };
+	return { messages, reload };
 }
 
 describe("a reload", () => {
@@ -61,6 +65,15 @@ describe("a reload", () => {
 		await expect.poll(() => messages).toEqual(["refused"]);
 		writeFileSync(file, '{"A":"1"}');
 		await expect.poll(() => messages).toEqual(["refused", "applied"]);
+		expect(received).toEqual([{ A: "1" }]);
+	});
+
+	it("of other things than files is marked as reported", async () => {
+		const file = join(folder, "ganglion.jsonc");
+		writeFileSync(file, '{"A":"1"}');
+		const { messages, reload } = watchFile(file);
+		reload();
+		await expect.poll(() => messages).toEqual(["applied, reported"]);
 		expect(received).toEqual([{ A: "1" }]);
 	});
 

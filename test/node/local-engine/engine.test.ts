@@ -491,7 +491,9 @@ describe("ganglion --engine local", () => {
 			);
 			const output = await run.until(/Ctrl-C|Open files|rror/);
 			expect(output).toContain("is ready on");
-			expect(output).toContain(`here: ${LLAMA} (10 B)`);
+			expect(output).toContain(`on the disk: ${LLAMA} (10 B)`);
+			expect(output).toMatch(/bge-small-en-v1\.5 .*quantised; not on the disk\]/);
+			expect(output).toContain("ganglion models pull NAME downloads one");
 			const response = await fetch(
 				`http://127.0.0.1:${port}/client/v4/accounts/local/ai/run/@cf/meta/llama-3.3-70b-instruct-fp8-fast`,
 				{
@@ -526,6 +528,21 @@ describe("ganglion --engine local", () => {
 			);
 			const pid = Number(/of process (\d+)/.exec(result.response)?.[1]);
 			expect(isRunning(pid)).toBe(true);
+			place("Qwen3-0.6B", "GGUF qwen");
+			const weightsOfQwen = async (): Promise<string | null> => {
+				const reply = await fetch(
+					`http://127.0.0.1:${port}/client/v4/accounts/local/ai/run/@cf/qwen/qwen3-30b-a3b-fp8`,
+					{
+						method: "POST",
+						headers: { authorization: "Bearer an-admin-token-of-a-test-with-32-characters" },
+						body: JSON.stringify(HI),
+					},
+				);
+				return reply.headers.get("x-ganglion-weights");
+			};
+			await expect.poll(weightsOfQwen, { timeout: 10_000 }).toBe("Qwen/Qwen3-0.6B-GGUF@abc123; sibling");
+			// The settings were loaded again, and the table of routes was not printed again.
+			expect((await run.until(/ready/)).match(/What serves the models/g)).toHaveLength(1);
 			run.kill(name === "dev" ? "SIGKILL" : "SIGTERM");
 			await run.exit;
 			await expect.poll(() => isRunning(pid)).toBe(false);
