@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { freePort } from "../../scripts/free-port.ts";
 import { ganglion } from "./cli/run.ts";
 import { start, stopHosts } from "./plugin/host.ts";
@@ -22,15 +22,17 @@ import { describeSessions } from "./plugin/sessions.ts";
 
 const WRANGLER = "node_modules/wrangler/bin/wrangler.js";
 
-/** The example's own Worker, and beside it a path that probes the binding. */
+/** The example's own Worker, and beside it a path that probes the binding, and one that asks a model of this machine. */
 const PROBING_WORKER = `
 import example from "./example.ts";
 import { probe, probeIndex, probeSearch } from "./probe.ts";
 
 export default {
 	async fetch(request: Request, env: Env): Promise<Response> {
-		if (new URL(request.url).pathname !== "/probe") return example.fetch(request as never, env);
-		const { AI, DOCS, TEAM, VECTORIZE } = env as any;
+		const { pathname } = new URL(request.url);
+		const { AI, DOCS, LOCAL, TEAM, VECTORIZE } = env as any;
+		if (pathname === "/local") return Response.json(await LOCAL.run("@cf/meta/llama-3.2-1b-instruct", { prompt: "hi" }));
+		if (pathname !== "/probe") return example.fetch(request as never, env);
 		const index = await probeIndex(VECTORIZE);
 		const search = await probeSearch(DOCS, TEAM);
 		return Response.json({ class: AI.constructor.name, ...(await probe(AI)), index, search });
@@ -63,19 +65,12 @@ await dispose();
 
 const plugin = { package: "ganglion", name: "ganglion" };
 
-const LOCAL_WORKER = `
-export default {
-	fetch: async (_: Request, env: Env): Promise<Response> =>
-		Response.json(await env.AI.run("@cf/meta/llama-3.2-1b-instruct", { prompt: "hi" })),
-};
-`;
-
 const LOCAL_TEST = `
-import { SELF } from "cloudflare:test";
+import { env } from "cloudflare:test";
 import { expect, it } from "vitest";
 
 it("answers with weights", async () => {
-	const { response } = await (await SELF.fetch("https://notes.example/")).json();
+	const { response } = await env.LOCAL.run("@cf/meta/llama-3.2-1b-instruct", { prompt: "hi" });
 	console.log(response);
 	expect(response).toContain("llama-3.2-1b-instruct-q4_k_m.gguf");
 });
@@ -89,15 +84,42 @@ const BINDINGS = [
 	},
 	{ name: "DOCS", type: "ai_search", instance_name: "docs", dev: { plugin } },
 	{ name: "TEAM", type: "ai_search_namespace", namespace: "team-a", dev: { plugin } },
+	{ name: "LOCAL", type: "ai", dev: { plugin, options: { engine: "local" } } },
 ]
 	.map((binding) => `${JSON.stringify(binding)},`)
 	.join("");
 
 const ALL_PROBED = { class: "Ai", ...PROBED, index: INDEX_PROBED, search: SEARCH_PROBED };
 
+const models = mkdtempSync(join(tmpdir(), "ganglion-plugin-local-"));
+afterAll(() => rmSync(models, { recursive: true, force: true }));
+
+/** A model whose weights are there, and a scripted llama-server that answers with its process id. */
+function localModel(): Record<string, string> {
+	const repository = "hugging-quants/Llama-3.2-1B-Instruct-Q4_K_M-GGUF";
+	const file = { name: "llama-3.2-1b-instruct-q4_k_m.gguf", size: 4, sha256: "0".repeat(64) };
+	mkdirSync(join(models, repository, "abc123"), { recursive: true });
+	writeFileSync(join(models, repository, "abc123", file.name), "GGUF");
+	writeFileSync(
+		join(models, repository, "manifest.json"),
+		JSON.stringify({ repository, revision: "abc123", files: [file] }),
+	);
+	return { GANGLION_MODELS: models, LLAMA_SERVER: resolve("test/node/local-engine/llama-server.mjs") };
+}
+
+const isRunning = (pid: number): boolean => {
+	try {
+		return process.kill(pid, 0);
+	} catch {
+		return false;
+	}
+};
+const pidIn = (text: string): number => Number(/of process (\d+)/.exec(text)?.[1]);
+
 let project: Project;
 beforeAll(() => {
-	project = installExample();
+	const installed = installExample();
+	project = { ...installed, env: { ...installed.env, ...localModel() } };
 	const src = join(project.folder, "src");
 	renameSync(join(src, "index.ts"), join(src, "example.ts"));
 	copyFileSync(resolve("test/node/plugin/probe.ts"), join(src, "probe.ts"));
@@ -105,6 +127,7 @@ beforeAll(() => {
 	const config = join(project.folder, "wrangler.jsonc");
 	writeFileSync(config, readFileSync(config, "utf8").replace('"bindings": [', `"bindings": [${BINDINGS}`));
 	writeFileSync(join(project.folder, "test/probe.test.ts"), PROBING_TEST);
+	writeFileSync(join(project.folder, "test/local.test.ts"), LOCAL_TEST);
 	writeFileSync(join(project.folder, "scripts/probe.ts"), PROBING_SCRIPT);
 });
 afterEach(stopHosts);
@@ -133,14 +156,22 @@ describe("the package", () => {
 describeSessions(() => project.folder);
 
 describe("the example, with the plugin", () => {
-	it("in wrangler dev", async () => {
+	it("in wrangler dev, also with weights of this machine, and leaves no process", async () => {
 		const port = await freePort();
-		const output = await (await wranglerDev(project, WRANGLER, port)).said(/Ready on/);
+		const host = await wranglerDev(project, WRANGLER, port);
+		const output = await host.said(/Ready on/);
 		expect(output).toMatch(/env\.AI \(ai\)\s+ganglion\s+local/);
 		expect(await (await ask(port, "/probe")).json()).toEqual(ALL_PROBED);
 		expect(await (await ask(port, "/ask?text=Reply+with+exactly%3A+Your+name+is+Alice.")).text()).toBe(
 			PROBED.events,
 		);
+		expect(output).toContain("here: @cf/meta/llama-3.2-1b-instruct (4 B)");
+		const { response } = (await (await ask(port, "/local")).json()) as { response: string };
+		expect(response).toMatch(/^llama-3\.2-1b-instruct-q4_k_m\.gguf of process \d+$/);
+		expect(isRunning(pidIn(response))).toBe(true);
+		stopHosts();
+		await host.ended;
+		await expect.poll(() => isRunning(pidIn(response))).toBe(false);
 	});
 
 	it("stops wrangler dev at the start on a mistake, and names all of them", async () => {
@@ -162,76 +193,22 @@ describe("the example, with the plugin", () => {
 		expect(output).not.toContain("    at ");
 	});
 
-	it("in vitest", async () => {
-		const host = start(project, "node_modules/vitest/vitest.mjs", "run");
+	// One run, because each loads Vite and wrangler anew.
+	it("in vitest, whose run has a project with weights of this machine and the other examples, and leaves no process", async () => {
+		const others = ["rag", "agent"].map((name) => exampleBeside(project, name));
+		onTestFinished(() => {
+			for (const example of others) example.remove();
+		});
+		const projects = [project, ...others].map(({ folder }) => join(folder, "vitest.config.ts"));
+		const config = join(project.folder, "all.config.ts");
+		writeFileSync(config, `export default { test: { projects: ${JSON.stringify(projects)} } };`);
+		const host = start(project, "node_modules/vitest/vitest.mjs", "run", "--config", config);
 		const { code, output } = await host.ended;
 		expect(code, output).toBe(0);
-		expect(output).toMatch(/Tests\s+5 passed/);
-	});
-
-	describe("with engine: local", () => {
-		const models = mkdtempSync(join(tmpdir(), "ganglion-plugin-local-"));
-		afterAll(() => rmSync(models, { recursive: true, force: true }));
-		const isRunning = (pid: number): boolean => {
-			try {
-				return process.kill(pid, 0);
-			} catch {
-				return false;
-			}
-		};
-		/** The scripted llama-server answers with its process id. */
-		const pidIn = (text: string): number => Number(/of process (\d+)/.exec(text)?.[1]);
-		let local: Project;
-		beforeAll(() => {
-			const repository = "hugging-quants/Llama-3.2-1B-Instruct-Q4_K_M-GGUF";
-			const file = { name: "llama-3.2-1b-instruct-q4_k_m.gguf", size: 4, sha256: "0".repeat(64) };
-			mkdirSync(join(models, repository, "abc123"), { recursive: true });
-			writeFileSync(join(models, repository, "abc123", file.name), "GGUF");
-			writeFileSync(
-				join(models, repository, "manifest.json"),
-				JSON.stringify({ repository, revision: "abc123", files: [file] }),
-			);
-			const scripted = resolve("test/node/local-engine/llama-server.mjs");
-			local = { ...project, env: { ...project.env, GANGLION_MODELS: models, LLAMA_SERVER: scripted } };
-			writeFileSync(join(local.folder, "src/local.ts"), LOCAL_WORKER);
-			const text = readFileSync(join(local.folder, "wrangler.jsonc"), "utf8");
-			writeFileSync(
-				join(local.folder, "local.jsonc"),
-				text
-					.replace("src/index.ts", "src/local.ts")
-					.replace(BINDINGS, "")
-					.replace(/"name": "ganglion" }/, `$&, "options": { "engine": "local" }`),
-			);
-			mkdirSync(join(local.folder, "local"));
-			writeFileSync(join(local.folder, "local/answer.test.ts"), LOCAL_TEST);
-			const vitest = readFileSync(join(local.folder, "vitest.config.ts"), "utf8");
-			writeFileSync(
-				join(local.folder, "local.config.ts"),
-				vitest
-					.replace("wrangler.jsonc", "local.jsonc")
-					.replace("plugins:", 'test: { include: ["local/*.test.ts"] }, plugins:'),
-			);
-		});
-
-		it("wrangler dev answers with weights, and leaves no process", async () => {
-			const port = await freePort();
-			const host = await wranglerDev(local, WRANGLER, port, "--config", "local.jsonc");
-			expect(await host.said(/Ready on/)).toContain("here: @cf/meta/llama-3.2-1b-instruct (4 B)");
-			const { response } = (await (await ask(port, "/")).json()) as { response: string };
-			expect(response).toMatch(/^llama-3\.2-1b-instruct-q4_k_m\.gguf of process \d+$/);
-			expect(isRunning(pidIn(response))).toBe(true);
-			stopHosts();
-			await host.ended;
-			await expect.poll(() => isRunning(pidIn(response))).toBe(false);
-		});
-
-		it("a run of vitest answers with weights, and leaves no process", async () => {
-			const args = ["run", "--config", "local.config.ts"];
-			const { code, output } = await start(local, "node_modules/vitest/vitest.mjs", ...args).ended;
-			expect(code, output).toBe(0);
-			expect(output).toMatch(/of process \d+/);
-			await expect.poll(() => isRunning(pidIn(output))).toBe(false);
-		});
+		// Of the example 4, of this file 2, of rag 5 and of agent 6.
+		expect(output).toMatch(/Tests\s+17 passed/);
+		expect(output).toMatch(/of process \d+/);
+		await expect.poll(() => isRunning(pidIn(output))).toBe(false);
 	});
 
 	it("in Vite", async () => {
@@ -263,25 +240,10 @@ describe("the example, with the plugin", () => {
 			{ name: "VECTORIZE", type: "vectorize", index_name: "docs" },
 			{ name: "DOCS", type: "ai_search", instance_name: "docs" },
 			{ name: "TEAM", type: "ai_search_namespace", namespace: "team-a" },
+			{ name: "LOCAL", type: "ai" },
 			{ name: "AI", type: "ai" },
 		]);
 		expect(upload).not.toContain("x-ganglion-backend");
-	});
-});
-
-describe.each([
-	["rag", 5],
-	["agent", 6],
-])("examples/%s", (name, tests) => {
-	it("passes its own tests with the plugin", async () => {
-		const example = exampleBeside(project, name);
-		try {
-			const { code, output } = await start(example, "node_modules/vitest/vitest.mjs", "run").ended;
-			expect(code, output).toBe(0);
-			expect(output).toMatch(new RegExp(`Tests\\s+${tests} passed`));
-		} finally {
-			example.remove();
-		}
 	});
 });
 
