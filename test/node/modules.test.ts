@@ -1,11 +1,20 @@
 /** The Worker in its modules, under plain workerd: what a chat needs of them, and the first use of the others. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+	cpSync,
+	existsSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { completeModulesIn, modulesIn } from "../../miniflare/modules.ts";
 import { type DocumentConverter, startConverter } from "../../scripts/documents/converter.ts";
 import { freePort } from "../../scripts/free-port.ts";
@@ -106,26 +115,32 @@ async function convert(ai: string): Promise<string | undefined> {
 	return result?.[0]?.data;
 }
 
-describe("a start", () => {
-	it("makes only the schemas of the configuration and of chats: zod takes about 13 us for each", async () => {
-		const made = join(folder, "made.js");
-		const entry = join(folder, "counting.ts");
-		writeFileSync(
-			made,
-			"globalThis.made = 0;\nglobalThis.__zod_globalConfig = { postProcessor: () => globalThis.made++ };\n",
-		);
-		writeFileSync(
-			entry,
-			`import "./made.js";
+/** A build that is not minified, and whose address answers how many schemas its start has made. */
+const readable = join("dist", `.test-${process.pid}-readable`);
+let bundled: string[] = [];
+beforeAll(async () => {
+	const made = join(folder, "made.js");
+	const entry = join(folder, "counting.ts");
+	writeFileSync(
+		made,
+		"globalThis.made = 0;\nglobalThis.__zod_globalConfig = { postProcessor: () => globalThis.made++ };\n",
+	);
+	writeFileSync(
+		entry,
+		`import "./made.js";
 import "${join(ROOT, "src/index.ts")}";
 export * from "${join(ROOT, "src/index.ts")}";
 export default { fetch: () => new Response(String(globalThis.made)) };
 `,
-		);
-		const counting = join(folder, "counting");
-		await bundleWorker(counting, { entry, minify: false });
+	);
+	bundled = await bundleWorker(readable, { entry, minify: false });
+});
+afterAll(() => rmSync(readable, { recursive: true, force: true }));
+
+describe("a start", () => {
+	it("makes only the schemas of the configuration and of chats: zod takes about 13 us for each", async () => {
 		const countWith = async (backends: WorkerSpec["vars"]) => {
-			const ai = await start(modulesIn(counting), "simulator", "openai", backends);
+			const ai = await start(modulesIn(readable), "simulator", "openai", backends);
 			const count = Number(await (await fetch(ai)).text());
 			await served?.stop();
 			served = undefined;
@@ -224,10 +239,7 @@ describe("a build", () => {
 			expect(readFileSync(join(copy, name)).equals(readFileSync(join(BUILT, name))), name).toBe(true);
 	});
 
-	it("names the files that it contains, and its sources if it is readable", async () => {
-		const readable = join("dist", `.test-${process.pid}-readable`);
-		onTestFinished(() => rmSync(readable, { recursive: true, force: true }));
-		const bundled = await bundleWorker(readable, { minify: false });
+	it("names the files that it contains, and its sources if it is readable", () => {
 		expect(bundled.filter((file) => !existsSync(file))).toEqual([]);
 		// Its functions are in the bundle.
 		expect(bundled).toContain("node_modules/rolldown/package.json");
@@ -255,7 +267,12 @@ describe("a build", () => {
 
 describe("a build without the parts that can be left out", () => {
 	const built = join("dist", `.test-${process.pid}`);
-	beforeAll(() => bundleWorker(built, { without: PART_NAMES }));
+	beforeAll(() => {
+		const env = { ...process.env, WRANGLER_COMMAND: "deploy" };
+		const parts = PART_NAMES.join(",");
+		execFileSync(process.execPath, ["scripts/worker.ts", "--without", parts], { env, stdio: "pipe" });
+		cpSync("dist/deploy", built, { recursive: true });
+	});
 	afterAll(() => rmSync(built, { recursive: true, force: true }));
 
 	it("is smaller, and answers chats from engines", async () => {
@@ -273,9 +290,6 @@ describe("a build without the parts that can be left out", () => {
 	});
 
 	it("is not written over the complete build by a deployment", () => {
-		const env = { ...process.env, WRANGLER_COMMAND: "deploy" };
-		const parts = PART_NAMES.join(",");
-		execFileSync(process.execPath, ["scripts/worker.ts", "--without", parts], { env, stdio: "pipe" });
 		expect(readFileSync(join(BUILT, "index.js"), "utf8")).not.toMatch(/^\/\/ Ganglion without/);
 	});
 
