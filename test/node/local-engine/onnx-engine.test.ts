@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { isFree } from "../../../scripts/free-port.ts";
 import { modelAt, type OnnxEngine, program, startOnnxEngine } from "./onnx-engine.ts";
 import { endlessModel, summaryModel } from "./tiny-generators.ts";
@@ -298,10 +298,10 @@ describe.skipIf(!program)("the engine of ONNX models", () => {
 
 	describe("with less memory than models", () => {
 		let engine: OnnxEngine;
-		afterEach(() => engine.stop());
 
 		it("unloads the model that was used the longest time ago, and answers every request", async () => {
 			engine = await startOnnxEngine({ room: 2, turnMs: 0 });
+			onTestFinished(() => engine.stop());
 			const names = ["first", "second", "third"];
 			await engine.setModels(names.map((name) => modelAt(folder, name, "embeddings", embeddingModel())));
 			const load = (model: string) => engine.post("/v1/embeddings", { model, input: "sun" });
@@ -358,37 +358,11 @@ describe.skipIf(!program)("the engine of ONNX models", () => {
 		const pids = async () => (await engine.models()).flatMap(({ pid }) => pid ?? []);
 		const isRunning = (pid: number): boolean => existsSync(`/proc/${pid}/exe`);
 
-		it.each(Object.keys(PHASES))(
-			"answers every request if the process of a model is killed: %s",
-			async (phase) => {
-				await start();
-				const { answer } = (await PHASES[phase]?.()) ?? {};
-				const pid = (await stateOf("endless"))?.pid ?? 0;
-				expect(isRunning(pid)).toBe(true);
-				const others = Array.from({ length: 20 }, () => engine.post("/embed", { inputs: "sun" }));
-				process.kill(pid, "SIGKILL");
-				for (const other of await Promise.all(others))
-					isNear((other.json as number[][])[0] ?? [], embeddingOf("sun"));
-				if (answer) expect((await answer).status).toBe(200);
-				const next = await engine.post("/v1/summarize", { model: "endless", text: "cat", max_length: 3 });
-				expect(next).toMatchObject({ status: 200, json: { summary: "chat chat chat" } });
-				expect(isRunning(pid)).toBe(false);
-			},
-		);
-
-		it("unloads a model by command, and loads it again", async () => {
-			await start();
-			const { pid = 0 } = (await stateOf("other")) ?? {};
-			expect((await engine.post("/models/unload", { model: "other" })).status).toBe(200);
-			const next = await engine.post("/embed", { inputs: "sun" });
-			isNear((next.json as number[][])[0] ?? [], embeddingOf("sun"));
-			expect((await stateOf("other"))?.pid).not.toBe(pid);
-		});
-
 		it.each(
 			Object.keys(PHASES).flatMap((phase) => (["SIGTERM", "SIGKILL"] as const).map((name) => [phase, name])),
 		)("leaves no process and no port if the server ends: %s, %s", async (phase, name) => {
 			await start();
+			onTestFinished(() => engine.stop());
 			const { answer } = (await PHASES[phase]?.()) ?? {};
 			const left = answer?.catch(() => {});
 			const children = await pids();
@@ -402,6 +376,7 @@ describe.skipIf(!program)("the engine of ONNX models", () => {
 
 		it("ends a process that is stuck, and says so", async () => {
 			engine = await startOnnxEngine({ stuckMs: 1_000 });
+			onTestFinished(() => engine.stop());
 			await engine.setModels([modelAt(folder, "stuck", "embeddings", embeddingModel())]);
 			expect((await engine.post("/embed", { inputs: "sun" })).status).toBe(200);
 			process.kill((await engine.models())[0]?.pid ?? 0, "SIGSTOP");
@@ -412,6 +387,39 @@ describe.skipIf(!program)("the engine of ONNX models", () => {
 			]);
 			expect((await engine.post("/embed", { inputs: "sun" })).status).toBe(200);
 			expect(await engine.get("/metrics")).toContain('ends_total{model="stuck",reason="stuck"} 1');
+		});
+
+		// These end no server, so they have one.
+		describe("and one server", () => {
+			beforeAll(start);
+			afterAll(() => engine.stop());
+
+			it.each(Object.keys(PHASES))(
+				"answers every request if the process of a model is killed: %s",
+				async (phase) => {
+					// The phases begin without a process of the model.
+					await engine.post("/models/unload", { model: "endless" });
+					const { answer } = (await PHASES[phase]?.()) ?? {};
+					const pid = (await stateOf("endless"))?.pid ?? 0;
+					expect(isRunning(pid)).toBe(true);
+					const others = Array.from({ length: 20 }, () => engine.post("/embed", { inputs: "sun" }));
+					process.kill(pid, "SIGKILL");
+					for (const other of await Promise.all(others))
+						isNear((other.json as number[][])[0] ?? [], embeddingOf("sun"));
+					if (answer) expect((await answer).status).toBe(200);
+					const next = await engine.post("/v1/summarize", { model: "endless", text: "cat", max_length: 3 });
+					expect(next).toMatchObject({ status: 200, json: { summary: "chat chat chat" } });
+					expect(isRunning(pid)).toBe(false);
+				},
+			);
+
+			it("unloads a model by command, and loads it again", async () => {
+				const { pid = 0 } = (await stateOf("other")) ?? {};
+				expect((await engine.post("/models/unload", { model: "other" })).status).toBe(200);
+				const next = await engine.post("/embed", { inputs: "sun" });
+				isNear((next.json as number[][])[0] ?? [], embeddingOf("sun"));
+				expect((await stateOf("other"))?.pid).not.toBe(pid);
+			});
 		});
 	});
 });
