@@ -40,6 +40,8 @@ const BROWSER_FLAGS = [
 	// The tabs of an origin share a process: it starts once, and has compiled the scripts.
 	"--process-per-site",
 	"--renderer-process-limit=2",
+	// No page runs as long as its optimized code would take to compile.
+	"--js-flags=--no-maglev --no-turbofan",
 ];
 
 export const ADMIN_TOKEN = "the-operator-of-the-console-tests";
