@@ -1,61 +1,127 @@
 /**
- * The flushes of many owners in one loop. With a loop for each, an owner that waits for its next message would keep the I/O context of
- * a request, and a timer. The steps of owners that are due begin together, so their calls of one object can share a commit.
+ * Sends an isolate's unsent messages to objects, in steps with waits between them: the flushes of one owner, or of many in one loop. With a
+ * loop for each, an owner that waits for its next message would keep the I/O context of a request, and a timer. The steps of owners that are
+ * due begin together, so their calls of one object can share a commit. The loop sleeps until the first of them is due.
  *
- * The loop runs in the context of the request that started it, and the runtime may end that context. So after `LOST_AFTER_MS` the next
- * message starts another one, which goes on with all owners.
+ * The loop runs in the I/O context of the request that started it, and the runtime may end that context. So nothing waits for a flush to
+ * return: after `LOST_AFTER_MS` the next message starts another loop, which goes on with all owners. A step has no timer: if it hangs, the
+ * next message of its owner replaces it, or the next wake of the loop makes it again.
  */
-import { type Flushes, type FlushServices, type FlushWork, LOST_AFTER_MS, retryAfter } from "./flush-loop.ts";
+import { settledElsewhere } from "./settled-elsewhere.ts";
 
-interface ScheduledFlush {
-	work: FlushWork;
-	/** When the next step begins; while one is under way, when that is considered lost. */
-	dueAt: number;
+/** A loop, a step or a call of this age is considered lost. */
+export const LOST_AFTER_MS = 10_000;
+/** The clock of a request stands still while a timer of the request is late. If a time is further ahead, the clock was set back. */
+const MAX_SKEW_MS = 1_000;
+/** Consecutive failures after which a flush stops. The next message starts another. */
+const MAX_TRIES = 4;
+/** Waits after failures: 0.4, 1.6 and 6.4 seconds. */
+const RETRY_MS = 100;
+const WAIT_GROWTH = 4;
+
+export interface FlushServices {
+	/** Keeps the context of the current request alive. */
+	waitUntil(promise: Promise<unknown>): void;
+	/** May reject if the signal fires first. */
+	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
+	now(): number;
+}
+
+export interface FlushWork {
+	/** Sends what there is. Returns the milliseconds until the next step; nothing after the last one. */
+	step(): Promise<number | undefined>;
+	/** The step has failed too often. */
+	onGiveUp(cause: unknown): void;
+	/** The flush has ended, and no other one has replaced it. */
+	onEnd(): void;
+}
+
+/** The flushes of one work. */
+export interface Flushes {
+	/**
+	 * Absent if there is no flush, or its loop is considered lost. `waiting`: for further messages. `retrying`: because a step failed.
+	 */
+	readonly state: "waiting" | "stepping" | "retrying" | undefined;
+	/** Replaces the flush by one whose first step begins after `wait` milliseconds. */
+	start(wait: number): void;
+	/** Ends the wait of the flush, and the flush. A step that is under way ends first. */
+	stop(): void;
+}
+
+interface Flush {
+	readonly work: FlushWork;
+	/** The beginning of `wait`. */
+	since: number;
+	/** Until the next step; while one is under way, until that is considered lost. */
+	wait: number;
+	/** The step that is under way. */
+	step?: object | undefined;
 	/** Consecutive failures. */
 	tries: number;
 }
 
+interface Loop {
+	startedAt: number;
+	/** The end of its sleep. */
+	wakesAt: number;
+	/** Ends its sleep. */
+	wake(): void;
+}
+
 export class FlushSchedule {
 	readonly #services: FlushServices;
-	readonly #gridMs: number;
-	readonly #flushes = new Set<ScheduledFlush>();
-	#loop: { startedAt: number } | undefined;
+	readonly #flushes = new Set<Flush>();
+	/** Absent while no flush waits. */
+	#loop: Loop | undefined;
 
-	/** Steps begin at multiples of `gridMs`. */
-	constructor(services: FlushServices, gridMs: number) {
+	constructor(services: FlushServices) {
 		this.#services = services;
-		this.#gridMs = gridMs;
 	}
 
 	flushesOf(work: FlushWork): Flushes {
 		const schedule = this;
-		let flush: ScheduledFlush | undefined;
-		const stop = (): void => {
-			if (flush) this.#flushes.delete(flush);
-		};
+		let flush: Flush | undefined;
 		return {
-			get isRunning() {
-				return flush !== undefined && schedule.#flushes.has(flush) && schedule.#isRunning;
+			get state() {
+				return flush && schedule.#stateOf(flush);
 			},
 			start: (wait) => {
-				stop();
-				flush = { work, dueAt: this.#services.now() + wait, tries: 0 };
+				if (flush) this.#flushes.delete(flush);
+				const since = this.#services.now();
+				flush = { work, since, wait, tries: 0 };
 				this.#flushes.add(flush);
-				this.#ensureLoop();
+				this.#ensureLoop(flush, since);
 			},
-			stop,
+			stop: () => {
+				// The loop ends if no other flush waits.
+				if (flush && this.#flushes.delete(flush)) this.#loop?.wake();
+			},
 		};
+	}
+
+	#stateOf(flush: Flush): Flushes["state"] {
+		if (!this.#flushes.has(flush)) return undefined;
+		if (flush.step) return isDue(flush, this.#services.now()) ? undefined : "stepping";
+		if (!this.#isRunning) return undefined;
+		return flush.tries > 0 ? "retrying" : "waiting";
 	}
 
 	get #isRunning(): boolean {
-		const age = this.#services.now() - (this.#loop?.startedAt ?? Number.NEGATIVE_INFINITY);
-		return age < LOST_AFTER_MS;
+		const loop = this.#loop;
+		return loop !== undefined && !isDue({ since: loop.startedAt, wait: LOST_AFTER_MS }, this.#services.now());
 	}
 
-	#ensureLoop(): void {
-		if (this.#isRunning) return;
-		const loop = { startedAt: this.#services.now() };
+	/** `startedAt`: of the loop, if it is a new one. */
+	#ensureLoop({ since, wait }: Flush, startedAt: number): void {
+		const before = this.#loop;
+		if (before && this.#isRunning) {
+			if (since + wait < before.wakesAt) before.wake();
+			return;
+		}
+		const loop: Loop = { startedAt, wakesAt: 0, wake: () => {} };
 		this.#loop = loop;
+		// If it is not lost, it ends.
+		before?.wake();
 		try {
 			this.#services.waitUntil(this.#run(loop));
 		} catch {
@@ -64,24 +130,51 @@ export class FlushSchedule {
 		}
 	}
 
-	async #run(loop: object): Promise<void> {
-		while (this.#flushes.size > 0) {
+	async #run(loop: Loop): Promise<void> {
+		for (;;) {
 			const now = this.#services.now();
-			await this.#services.wait((Math.floor(now / this.#gridMs) + 1) * this.#gridMs - now);
+			loop.wakesAt = this.#firstDueAt(now);
+			if (loop.wakesAt === Number.POSITIVE_INFINITY) break;
+			const isTime = await (loop.wakesAt > now ? this.#sleep(loop, loop.wakesAt - now) : true);
 			if (this.#loop !== loop) return;
+			// A timer may be early.
+			const until = Math.max(this.#services.now(), isTime ? loop.wakesAt : 0);
 			const steps: Promise<void>[] = [];
-			const until = this.#services.now();
-			for (const flush of this.#flushes) if (flush.dueAt <= until) steps.push(this.#step(flush));
+			for (const flush of this.#flushes) if (isDue(flush, until)) steps.push(this.#step(flush, loop));
 			// The steps of the next time do not wait for those of this one: a call may hang.
-			this.#services.waitUntil(Promise.all(steps));
+			if (steps.length > 0) this.#services.waitUntil(Promise.all(steps));
 		}
-		if (this.#loop === loop) this.#loop = undefined;
+		this.#loop = undefined;
+	}
+
+	/** Infinite if no flush waits: the end of a step starts another loop. */
+	#firstDueAt(now: number): number {
+		let first = Number.POSITIVE_INFINITY;
+		for (const flush of this.#flushes)
+			if (!flush.step) first = Math.min(first, isDue(flush, now) ? now : flush.since + flush.wait);
+		return first;
+	}
+
+	/** Returns false if it was woken. */
+	async #sleep(loop: Loop, milliseconds: number): Promise<boolean> {
+		const timer = new AbortController();
+		const { promise, resolve } = settledElsewhere<boolean>();
+		loop.wake = () => resolve(false);
+		this.#services.wait(milliseconds, timer.signal).then(
+			() => resolve(true),
+			() => {},
+		);
+		// Another request may wake it, so the loop awaits the promise itself.
+		const isTime = await promise;
+		if (!isTime) timer.abort();
+		return isTime;
 	}
 
 	/** Never rejects. */
-	async #step(flush: ScheduledFlush): Promise<void> {
+	async #step(flush: Flush, { startedAt }: Loop): Promise<void> {
 		const { now } = this.#services;
-		flush.dueAt = now() + LOST_AFTER_MS;
+		const step = {};
+		Object.assign(flush, { since: now(), wait: LOST_AFTER_MS, step });
 		let wait: number | undefined;
 		try {
 			wait = await flush.work.step();
@@ -90,7 +183,22 @@ export class FlushSchedule {
 			wait = retryAfter(++flush.tries);
 			if (wait === undefined) flush.work.onGiveUp(cause);
 		}
-		if (wait !== undefined) flush.dueAt = now() + wait;
-		else if (this.#flushes.delete(flush)) flush.work.onEnd();
+		// It was considered lost, and has been made again.
+		if (flush.step !== step) return;
+		if (wait === undefined) {
+			if (this.#flushes.delete(flush)) flush.work.onEnd();
+			return;
+		}
+		Object.assign(flush, { since: now(), wait, step: undefined });
+		// The context has the age that it had in the loop before.
+		if (this.#flushes.has(flush)) this.#ensureLoop(flush, startedAt);
 	}
 }
+
+/** Whether the wait has passed, or the clock was set back: nobody knows then how much of it has passed. */
+const isDue = ({ since, wait }: Pick<Flush, "since" | "wait">, now: number): boolean =>
+	now >= since + wait || now < since - MAX_SKEW_MS;
+
+/** The wait after so many consecutive failures, in milliseconds. Nothing: there is no other try. */
+export const retryAfter = (tries: number): number | undefined =>
+	tries < MAX_TRIES ? RETRY_MS * WAIT_GROWTH ** tries : undefined;

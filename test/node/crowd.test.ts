@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { LOST_AFTER_MS } from "../../src/core/flush-loop.ts";
+import { LOST_AFTER_MS } from "../../src/core/flush-schedule.ts";
 import { type Answered, ask } from "../../tools/bench/load.ts";
 import { Gateway } from "../../tools/soak/gateway.ts";
 

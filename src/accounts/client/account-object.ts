@@ -21,7 +21,7 @@ export interface AccountObjectServices {
 	accountShards: AccountShards;
 	/** Absent: no account is deleted. */
 	deletedAccounts?: DeletedAccounts;
-	wait(milliseconds: number): Promise<void>;
+	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
 /** An object in the count of open objects. */

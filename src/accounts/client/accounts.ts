@@ -6,8 +6,7 @@
  * admission is settled as failed: otherwise its reservation would be held until it expires, and then be charged.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
-import { type Flushes, FlushLoop, type FlushWork } from "../../core/flush-loop.ts";
-import { FlushSchedule } from "../../core/flush-schedule.ts";
+import { type Flushes, FlushSchedule, type FlushWork } from "../../core/flush-schedule.ts";
 import { FreshCache } from "../../core/fresh-cache.ts";
 import { objectUnavailable } from "../../core/object-failure.ts";
 import type {
@@ -30,7 +29,7 @@ import { AccountShards } from "./account-shards.ts";
 import { BatchQueue } from "./batch-queue.ts";
 import { Journal, type JournalOwner } from "./journal.ts";
 import { KnownCredentials } from "./known-credentials.ts";
-import { classKey, type JournalPace, journalPace, MIN_FLUSH_MS } from "./lease-demand.ts";
+import { classKey, type JournalPace, journalPace } from "./lease-demand.ts";
 import type { IsolateAccounts, LedgersServices } from "./ledgers-services.ts";
 import { failedSettlement, Outbox } from "./outbox.ts";
 import { RecentClasses } from "./recent-classes.ts";
@@ -50,8 +49,8 @@ interface IsolateState extends LedgersServices, AccountObjectServices {
 	queues: Map<string, BatchQueue<Admission, Admitted>>;
 	aliases: FreshCache<readonly AliasRow[]>;
 	credentials: KnownCredentials;
-	/** Of the journals of all accounts in shards. */
-	batches: FlushSchedule;
+	/** Of all accounts in shards. */
+	flushes: FlushSchedule;
 	/** Of the requests that were admitted without a lease. */
 	recent: RecentClasses;
 }
@@ -73,7 +72,7 @@ export function createLedgers(services: LedgersServices): IsolateAccounts {
 		queues: new Map(),
 		aliases: new FreshCache({ now: services.now, freshMs: ALIASES_FRESH_MS }),
 		credentials: new KnownCredentials(services),
-		batches: new FlushSchedule(services, MIN_FLUSH_MS),
+		flushes: new FlushSchedule(services),
 		recent: new RecentClasses(services),
 	};
 	const of = (account: string): AccountClient => new AccountClient(account, isolate);
@@ -220,6 +219,7 @@ class AccountClient
 		const created = new Outbox(this.services, {
 			send: (batch) => this.settleNow(batch),
 			onGiveUp: (error, [first]) => this.#logUnsent(error, first),
+			flushesOf: (work) => this.flushesOf(work),
 			gridMs: exact ? undefined : this.pace().gridMs,
 			idle: () => deleteIfSame(outboxes, this.account, created),
 		});
@@ -243,7 +243,8 @@ class AccountClient
 	}
 
 	flushesOf(work: FlushWork): Flushes {
-		return this.object.isInShard ? this.services.batches.flushesOf(work) : new FlushLoop(this.services, work);
+		const { flushes } = this.services;
+		return (this.object.isInShard ? flushes : new FlushSchedule(this.services)).flushesOf(work);
 	}
 
 	pace(): JournalPace {

@@ -8,7 +8,7 @@
  * end that context, and a call may hang, so no request waits longer than `MAX_WAIT_MS` to be part of a call.
  */
 
-import { LOST_AFTER_MS } from "../../core/flush-loop.ts";
+import { LOST_AFTER_MS } from "../../core/flush-schedule.ts";
 import { settledElsewhere } from "../../core/settled-elsewhere.ts";
 
 /** Many times the duration of a call. */

@@ -1,10 +1,9 @@
 /**
  * Admits requests of one account from the leases of this isolate, and reports them to the account's object in batches.
- *
  * Batches are numbered, and one is under way at a time: a batch without an answer is sent again unchanged, and the object books
  * each number once.
  */
-import { type Flushes, type FlushServices, type FlushWork, LOST_AFTER_MS } from "../../core/flush-loop.ts";
+import { type Flushes, type FlushWork, LOST_AFTER_MS } from "../../core/flush-schedule.ts";
 import type {
 	Admission,
 	AdmissionGrant,
@@ -50,7 +49,7 @@ export interface JournalOwner {
 }
 
 export class Journal implements FlushWork {
-	readonly #services: Pick<FlushServices, "now">;
+	readonly #services: { now(): number };
 	readonly #owner: JournalOwner;
 	readonly #flushes: Flushes;
 	readonly #id = crypto.randomUUID();
@@ -71,7 +70,7 @@ export class Journal implements FlushWork {
 	/** The batch that is not confirmed. */
 	#batch: JournalBatch | undefined;
 
-	constructor(services: Pick<FlushServices, "now">, owner: JournalOwner) {
+	constructor(services: { now(): number }, owner: JournalOwner) {
 		this.#services = services;
 		this.#owner = owner;
 		this.#flushes = owner.flushesOf(this);
@@ -218,7 +217,7 @@ export class Journal implements FlushWork {
 	}
 
 	#ensureFlush(): void {
-		if (this.#flushes.isRunning && !this.#isResting) return;
+		if (this.#flushes.state && !this.#isResting) return;
 		this.#isResting = false;
 		const pace = this.#owner.pace();
 		const now = this.#services.now();

@@ -21,7 +21,7 @@ export interface JournalPace {
 	gridMs?: number;
 }
 
-export const MIN_FLUSH_MS = 250;
+const MIN_FLUSH_MS = 250;
 const MAX_FLUSH_MS = 4_000;
 /** Time between the batches of two accounts. Each is a commit, which may stop all requests of the process for milliseconds. */
 const BETWEEN_BATCHES_MS = 40;

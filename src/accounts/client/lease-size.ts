@@ -1,5 +1,5 @@
 /** When an isolate requests a lease for its requests, and how large it is. */
-import { LOST_AFTER_MS } from "../../core/flush-loop.ts";
+import { LOST_AFTER_MS } from "../../core/flush-schedule.ts";
 import { maxCost } from "../durable/budgets.ts";
 import { LEASE_MS, type LeaseRequest } from "../lease.ts";
 import { hasRoom, type JournalPace, periodOf, type RequestClass } from "./lease-demand.ts";

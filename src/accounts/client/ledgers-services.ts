@@ -1,6 +1,6 @@
 /** The clients of the accounts' objects, and what they need from the isolate. */
 import type { AiError } from "../../core/errors.ts";
-import type { FlushServices } from "../../core/flush-loop.ts";
+import type { FlushServices } from "../../core/flush-schedule.ts";
 import type { AccountLedger, DurableLedger, Ledgers } from "../admission.ts";
 import type {
 	AccountPlacing,

@@ -13,7 +13,7 @@
  */
 
 import { FAILURES } from "../../core/errors.ts";
-import { FlushLoop, type FlushServices, LOST_AFTER_MS } from "../../core/flush-loop.ts";
+import { type Flushes, type FlushWork, LOST_AFTER_MS } from "../../core/flush-schedule.ts";
 import { type Admission, NOTHING_USED, type Settlement } from "../admission.ts";
 import { waitOf } from "./lease-demand.ts";
 
@@ -31,6 +31,7 @@ interface OutboxOwner {
 	send(batch: readonly Settlement[]): Promise<void>;
 	/** A flush has failed too often. The batch stays in the outbox. */
 	onGiveUp(cause: unknown, batch: readonly Settlement[]): void;
+	flushesOf(work: FlushWork): Flushes;
 	/** If present, flushes begin at multiples of this time, so that those of several accounts share a commit. Milliseconds. */
 	readonly gridMs: number | undefined;
 	/** The outbox is empty and may be dropped. */
@@ -47,9 +48,9 @@ interface PendingSettlement {
 }
 
 export class Outbox {
-	readonly #services: FlushServices;
+	readonly #services: { now(): number };
 	readonly #owner: OutboxOwner;
-	readonly #flushes: FlushLoop;
+	readonly #flushes: Flushes;
 	/** By ticket, oldest first. */
 	readonly #settlements = new Map<string, PendingSettlement>();
 	/** Settlements so far. */
@@ -60,10 +61,10 @@ export class Outbox {
 	#batch: readonly Settlement[] = [];
 	readonly #max: number;
 
-	constructor(services: FlushServices, owner: OutboxOwner, maxSettlements = MAX_SETTLEMENTS) {
+	constructor(services: { now(): number }, owner: OutboxOwner, maxSettlements = MAX_SETTLEMENTS) {
 		this.#services = services;
 		this.#owner = owner;
-		this.#flushes = new FlushLoop(services, {
+		this.#flushes = owner.flushesOf({
 			step: () => this.#step().finally(() => (this.#countBeforeWait = this.#count)),
 			onGiveUp: (cause) => owner.onGiveUp(cause, this.#batch),
 			onEnd: () => {

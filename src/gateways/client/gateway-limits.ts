@@ -1,4 +1,4 @@
-import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
+import { type FlushServices, retryAfter } from "../../core/flush-schedule.ts";
 import type { LimitedWindow } from "../durable/gateway.ts";
 import type { Window } from "../durable/windows.ts";
 import type { GatewaySettings } from "../settings.ts";
@@ -36,24 +36,29 @@ export class GatewayLimits {
 	}
 
 	/**
-	 * Adds the cost of a request, in US dollars, in the background. A call that fails is repeated. If only its answer was lost, the cost
-	 * counts twice.
+	 * Adds the cost of a request, in US dollars, in the background, before what this request or a later one takes. A call that fails is
+	 * repeated. If only its answer was lost, the cost counts twice. A call that hangs is not repeated.
 	 */
 	spend(gateway: LimitedGateway, windows: readonly Window[], cost: number): void {
-		if (windows.length === 0 || cost <= 0) return;
-		const now = this.#services.now();
-		new FlushLoop(this.#services, {
-			step: async () => {
-				await this.#object(gateway).spend(windowsOf(gateway, windows), cost, now);
-				return undefined;
-			},
-			onGiveUp: (cause) => {
-				const name = `${gateway.account}/${gateway.settings.id}`;
-				const message = `A cost of ${cost} US dollars is missing in the limits of the gateway ${name}`;
-				this.#services.failed(new Error(message, { cause }));
-			},
-			onEnd: () => {},
-		}).start(0);
+		if (windows.length > 0 && cost > 0) this.#services.waitUntil(this.#spend(gateway, windows, cost));
+	}
+
+	async #spend(gateway: LimitedGateway, windows: readonly Window[], cost: number): Promise<void> {
+		const { failed, now, wait } = this.#services;
+		const spentAt = now();
+		for (let tries = 1; ; tries++) {
+			try {
+				return await this.#object(gateway).spend(windowsOf(gateway, windows), cost, spentAt);
+			} catch (cause) {
+				const pause = retryAfter(tries);
+				if (pause === undefined) {
+					const name = `${gateway.account}/${gateway.settings.id}`;
+					const message = `A cost of ${cost} US dollars is missing in the limits of the gateway ${name}`;
+					return failed(new Error(message, { cause }));
+				}
+				await wait(pause);
+			}
+		}
 	}
 
 	#object({ account, settings }: LimitedGateway): LimitCalls {

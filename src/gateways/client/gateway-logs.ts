@@ -5,7 +5,7 @@
  */
 import { type DeletedAccounts, isAccountDeleted } from "../../core/deleted-accounts.ts";
 import { diskSpace } from "../../core/disk-space.ts";
-import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
+import { type Flushes, FlushSchedule, type FlushServices } from "../../core/flush-schedule.ts";
 import { bufferedBytes } from "../../core/process-counts.ts";
 import type {
 	ComparisonPage,
@@ -82,15 +82,15 @@ interface GatewayLogsServices extends FlushServices {
 class WaitingLogs {
 	retention: LogRetention;
 	#logs: Log[] = [];
-	readonly loop: FlushLoop;
+	readonly flushes: Flushes;
 	readonly #account: string;
 	/** Characters of the payloads and metadata. */
 	#text = 0;
 
 	/** `name`: `account/gateway`. */
-	constructor(name: string, retention: LogRetention, loop: FlushLoop) {
+	constructor(name: string, retention: LogRetention, flushes: Flushes) {
 		this.retention = retention;
-		this.loop = loop;
+		this.flushes = flushes;
 		this.#account = accountIn(name);
 	}
 
@@ -157,7 +157,7 @@ export class GatewayLogs {
 		if (kept) this.#lostPayloads += payloadsOf(log) - payloadsOf(kept);
 		else this.#dropped++;
 		outbox.retention = retention;
-		if (outbox.loop.state === undefined) outbox.loop.start(this.#services.pause(WAIT_MS));
+		if (outbox.flushes.state === undefined) outbox.flushes.start(this.#services.pause(WAIT_MS));
 	}
 
 	/** The object of a gateway, for reads and changes. They throw 7009 if it cannot be called. */
@@ -180,7 +180,7 @@ export class GatewayLogs {
 	}
 
 	#open(key: string, name: string, retention: LogRetention): WaitingLogs {
-		const loop = new FlushLoop(this.#services, {
+		const flushes = new FlushSchedule(this.#services).flushesOf({
 			step: () => this.#send(name, outbox),
 			onGiveUp: (cause) => {
 				if (!isAccountDeleted(cause)) this.#dropped += outbox.logs.length;
@@ -191,7 +191,7 @@ export class GatewayLogs {
 				if (outbox.logs.length === 0 && this.#outboxes.get(key) === outbox) this.#outboxes.delete(key);
 			},
 		});
-		const outbox = new WaitingLogs(name, retention, loop);
+		const outbox = new WaitingLogs(name, retention, flushes);
 		this.#outboxes.set(key, outbox);
 		return outbox;
 	}

@@ -3,7 +3,7 @@
  * request: what it does not take is dropped and counted.
  */
 
-import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
+import { type Flushes, FlushSchedule, type FlushServices } from "../../core/flush-schedule.ts";
 import { MAX_HOPS, withHops } from "../../outbound/hops.ts";
 import { SHORT_CALLS } from "../../outbound/limits.ts";
 import { shortCall } from "../../outbound/short-call.ts";
@@ -33,7 +33,7 @@ interface CollectorAccess {
 
 interface Metrics {
 	histograms: Histograms;
-	loop: FlushLoop;
+	flushes: Flushes;
 	fetch: typeof fetch;
 }
 
@@ -80,7 +80,7 @@ export class OtelExporter {
 		}
 		metrics.fetch = fetch;
 		metrics.histograms.add(request);
-		if (metrics.loop.state === undefined) metrics.loop.start(METRICS_WAIT_MS);
+		if (metrics.flushes.state === undefined) metrics.flushes.start(METRICS_WAIT_MS);
 	}
 
 	#open(key: string, target: OtelTarget, fetch: typeof globalThis.fetch): Metrics | undefined {
@@ -89,7 +89,7 @@ export class OtelExporter {
 		const metrics: Metrics = {
 			histograms,
 			fetch,
-			loop: new FlushLoop(this.#services, {
+			flushes: new FlushSchedule(this.#services).flushesOf({
 				step: async () => {
 					if (!histograms.isEmpty)
 						await this.#send(target, JSON.stringify(histograms.take(this.#services.now())), metrics.fetch);

@@ -71,9 +71,13 @@ function isolate({
 	const calls: Isolate["calls"] = [];
 	const logged: AiError[] = [];
 
-	const wait = (milliseconds: number): Promise<void> =>
+	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
 		new Promise((resolve) => {
-			timers.push({ at: now + milliseconds, fire: resolve });
+			const timer = { at: now + milliseconds, fire: resolve };
+			timers.push(timer);
+			signal?.addEventListener("abort", () => {
+				timers = timers.filter((each) => each !== timer);
+			});
 		});
 
 	const faulty = async <T>(method: string, settlements: number, call: () => Promise<T>): Promise<T> => {

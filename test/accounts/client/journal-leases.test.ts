@@ -4,7 +4,7 @@ import type { Admission, JournalAnswer, JournalBatch } from "../../../src/accoun
 import { Journal } from "../../../src/accounts/client/journal.ts";
 import { type JournalPace, journalPace } from "../../../src/accounts/client/lease-demand.ts";
 import type { Lease } from "../../../src/accounts/lease.ts";
-import { FlushLoop, type FlushServices } from "../../../src/core/flush-loop.ts";
+import { FlushSchedule, type FlushServices } from "../../../src/core/flush-schedule.ts";
 import { admission, fixedCost, settlement } from "../fixtures.ts";
 
 const START = 1_000_000;
@@ -22,9 +22,15 @@ function journalOf(
 	const now = () => state.time;
 	const flushServices: FlushServices = {
 		now,
-		wait: (ms) => {
+		wait: (ms, signal) => {
 			waits.push(ms);
-			return new Promise((fire) => timers.push({ at: state.time + ms, fire }));
+			return new Promise((fire) => {
+				const timer = { at: state.time + ms, fire };
+				timers.push(timer);
+				signal?.addEventListener("abort", () => {
+					timers = timers.filter((each) => each !== timer);
+				});
+			});
 		},
 		waitUntil: () => {},
 	};
@@ -37,7 +43,7 @@ function journalOf(
 		{
 			sendJournal: send ?? record,
 			journalFailed: () => {},
-			flushesOf: (work) => new FlushLoop(flushServices, work),
+			flushesOf: (work) => new FlushSchedule(flushServices).flushesOf(work),
 			pace: () => pace,
 			confirmedAt: () => state.confirmedAt,
 			journalIdle: () => void state.idle++,

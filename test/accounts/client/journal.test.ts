@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Admission, Budget, JournalBatch, Settlement } from "../../../src/accounts/admission.ts";
 import { Journal } from "../../../src/accounts/client/journal.ts";
-import { FlushLoop, type FlushServices } from "../../../src/core/flush-loop.ts";
+import { FlushSchedule, type FlushServices } from "../../../src/core/flush-schedule.ts";
 import {
 	admission,
 	fixedCost,
@@ -42,7 +42,14 @@ class Isolate {
 		const now = () => bench.time;
 		const flushServices: FlushServices = {
 			now,
-			wait: (ms) => new Promise((fire) => this.timers.push({ at: bench.time + ms, fire })),
+			wait: (ms, signal) =>
+				new Promise((fire) => {
+					const timer = { at: bench.time + ms, fire };
+					this.timers.push(timer);
+					signal?.addEventListener("abort", () => {
+						this.timers = this.timers.filter((each) => each !== timer);
+					});
+				}),
 			waitUntil: () => {},
 		};
 		this.journal = new Journal(
@@ -58,7 +65,7 @@ class Isolate {
 				},
 				journalFailed: () => this.givenUp++,
 				pace: () => ({ flushAfterMs: 250, leaseMs: 1000, soonMs: 4_000 }),
-				flushesOf: (work) => new FlushLoop(flushServices, work),
+				flushesOf: (work) => new FlushSchedule(flushServices).flushesOf(work),
 				confirmedAt: () => Number.NEGATIVE_INFINITY,
 				journalIdle: () => this.idle++,
 			},

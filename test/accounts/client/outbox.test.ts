@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { Outbox } from "../../../src/accounts/client/outbox.ts";
+import { FlushSchedule, type FlushServices } from "../../../src/core/flush-schedule.ts";
 import { settlement } from "../fixtures.ts";
 
 /** An outbox whose waits the test ends. Counts how often it was idle. */
@@ -14,16 +15,21 @@ function outbox(maxSettlements?: number) {
 		isDown: false,
 		idle: 0,
 	};
-	const box = new Outbox(
-		{
-			now: () => world.time,
-			wait: (milliseconds) => {
-				world.waits.push(milliseconds);
-				return new Promise((resolve) => world.wake.push(resolve));
-			},
-			waitUntil: (promise) => world.running.push(promise),
+	const services: FlushServices = {
+		now: () => world.time,
+		wait: (milliseconds, signal) => {
+			world.waits.push(milliseconds);
+			return new Promise((resolve) => {
+				world.wake.push(resolve);
+				signal?.addEventListener("abort", () => void world.wake.splice(world.wake.indexOf(resolve), 1));
+			});
 		},
+		waitUntil: (promise) => world.running.push(promise),
+	};
+	const box = new Outbox(
+		services,
 		{
+			flushesOf: (work) => new FlushSchedule(services).flushesOf(work),
 			send: async (batch) => {
 				world.sent.push(batch.map(({ ticket }) => ticket));
 				if (world.isDown) throw new Error("overloaded");
@@ -38,7 +44,8 @@ function outbox(maxSettlements?: number) {
 	);
 	const flush = async () => {
 		for (const wake of world.wake.splice(0)) wake();
-		await Promise.all(world.running);
+		// Also the work that other work starts.
+		for (const each of world.running) await each;
 	};
 	/** Runs until the next wait. */
 	const wakeUp = async () => {

@@ -26,7 +26,8 @@ function newLimits(failures: number) {
 		waitUntil: (promise) => void work.push(promise),
 		failed: (cause) => failed.push(cause),
 	});
-	return { limits, calls, failed, settled: () => Promise.all(work) };
+	const settled = () => Promise.all(work);
+	return { limits, calls, failed, object, settled, pass: (ms: number) => (now += ms) };
 }
 
 describe("a cost of a gateway's limits", () => {
@@ -35,6 +36,24 @@ describe("a cost of a gateway's limits", () => {
 		limits.spend(GATEWAY, [WINDOW], 0.25);
 		await settled();
 		expect(calls).toEqual(Array.from({ length: 3 }, () => ({ cost: 0.25, now: 1_000 })));
+		expect(failed).toEqual([]);
+	});
+
+	it("is not sent again while its call hangs", async () => {
+		const { limits, calls, failed, object, pass, settled } = newLimits(0);
+		const { promise, resolve } = Promise.withResolvers<void>();
+		const { spend } = object;
+		object.spend = async (...parameters) => {
+			await spend(...parameters);
+			if (calls.length === 1) await promise;
+		};
+		limits.spend(GATEWAY, [WINDOW], 0.25);
+		expect(calls).toHaveLength(1);
+		pass(60_000);
+		limits.spend(GATEWAY, [WINDOW], 0.5);
+		resolve();
+		await settled();
+		expect(calls.map(({ cost }) => cost)).toEqual([0.25, 0.5]);
 		expect(failed).toEqual([]);
 	});
 

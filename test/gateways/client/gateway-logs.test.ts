@@ -37,21 +37,25 @@ function newClient({ pause = (leastMs: number) => leastMs } = {}) {
 		for (let i = 0; i < 100 && calls.length < count; i++) await Promise.resolve();
 		expect(calls).toHaveLength(count);
 	};
-	return { client, calls, callsMade, work, waits, failures };
+	/** Also the work that other work starts. */
+	const settled = async (): Promise<void> => {
+		for (const each of work) await each;
+	};
+	return { client, calls, callsMade, settled, waits, failures };
 }
 
 describe("an isolate's logs", () => {
 	it("count as buffered bytes until they are sent, and lose their payloads if there are too many", async () => {
 		const used = (): number => bufferedBytes.report().used;
 		const before = used();
-		const { client, calls, callsMade, work } = newClient();
+		const { client, calls, callsMade, settled } = newClient();
 		const log = () => ({ ...newLog(), request: { text: "q".repeat(1_000), complete: true } });
 		client.record("a/g", log(), KEEP);
 		client.record("b/g", log(), KEEP);
 		expect(used()).toBe(before + 2_000);
 		await callsMade(2);
 		for (const { end } of calls) end();
-		await Promise.all(work);
+		await settled();
 		expect(used()).toBe(before);
 		bufferedBytes.limitTo(before + 1_500);
 		try {
@@ -63,13 +67,13 @@ describe("an isolate's logs", () => {
 		}
 		await callsMade(3);
 		calls[2]?.end();
-		await Promise.all(work);
+		await settled();
 		expect(calls[2]?.batch.ids).toHaveLength(2);
 		expect(used()).toBe(before);
 	});
 
 	it("are sent at once, and together if a call is under way", async () => {
-		const { client, calls, callsMade, work } = newClient();
+		const { client, calls, callsMade, settled } = newClient();
 		const [first, second, third] = [newLog(), newLog(), newLog()];
 		client.record("a/g", first, KEEP);
 		await callsMade(1);
@@ -80,13 +84,13 @@ describe("an isolate's logs", () => {
 		const ids = [[first], [second, third]].map((logs) => logs.map(({ row }) => row.id));
 		expect(calls.map(({ batch }) => batch.ids)).toEqual(ids);
 		calls[1]?.end();
-		await Promise.all(work);
+		await settled();
 		client.record("a/g", newLog(), KEEP);
 		await callsMade(3);
 	});
 
 	it("wait longer for further ones while the runtime is behind", async () => {
-		const { client, calls, callsMade, work, waits } = newClient({
+		const { client, calls, callsMade, settled, waits } = newClient({
 			pause: (leastMs) => Math.max(leastMs, 300),
 		});
 		client.record("a/g", newLog(), KEEP);
@@ -98,7 +102,7 @@ describe("an isolate's logs", () => {
 		calls[1]?.end();
 		await callsMade(3);
 		calls[2]?.end();
-		await Promise.all(work);
+		await settled();
 		expect(waits).toEqual([300, 300, 300, 300]);
 		expect(calls[2]?.batch.ids).toHaveLength(20);
 	});
@@ -112,14 +116,14 @@ describe("an isolate's logs", () => {
 	});
 
 	it("are sent again after failures, then dropped and counted", async () => {
-		const { client, calls, callsMade, work, waits, failures } = newClient();
+		const { client, calls, callsMade, settled, waits, failures } = newClient();
 		const broken = new Error("the object is broken");
 		client.record("a/g", newLog(), KEEP);
 		for (let call = 1; call <= 4; call++) {
 			await callsMade(call);
 			calls[call - 1]?.end(broken);
 		}
-		await Promise.all(work);
+		await settled();
 		expect(waits).toEqual([50, 400, 1_600, 6_400]);
 		expect(failures).toEqual([broken]);
 		expect(client.dropped).toBe(1);
@@ -129,7 +133,7 @@ describe("an isolate's logs", () => {
 	});
 
 	it("go in calls of bounded size, without a wait between them", async () => {
-		const { client, calls, callsMade, waits, work } = newClient();
+		const { client, calls, callsMade, waits, settled } = newClient();
 		const large = () => ({ ...newLog(), response: { text: "x".repeat(3 * 1024 * 1024), complete: true } });
 		client.record("a/g", newLog(), KEEP);
 		await callsMade(1);
@@ -140,7 +144,7 @@ describe("an isolate's logs", () => {
 			if (call < 5) await callsMade(call + 1);
 		}
 		expect(calls.map(({ batch }) => batch.ids.length)).toEqual([1, 1, 1, 500, 51]);
-		await Promise.all(work);
+		await settled();
 		// For the first row, for the rows that arrived during its call, and after a call with many rows.
 		expect(waits).toEqual([50, 50, 200]);
 	});

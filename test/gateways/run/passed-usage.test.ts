@@ -5,7 +5,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import OpenAI from "openai";
 import { describe, expect, it, vi } from "vitest";
-import type { FlushServices } from "../../../src/core/flush-loop.ts";
+import type { FlushServices } from "../../../src/core/flush-schedule.ts";
 import { GatewayLimits } from "../../../src/gateways/client/gateway-limits.ts";
 import { OtelExporter } from "../../../src/gateways/client/otel-exporter.ts";
 import { OPENAI_KEY } from "../../clients/providers/openai.ts";
