@@ -101,14 +101,14 @@ export class FlushSchedule {
 
 	#stateOf(flush: Flush): Flushes["state"] {
 		if (!this.#flushes.has(flush)) return undefined;
-		if (flush.step) return isDue(flush, this.#services.now()) ? undefined : "stepping";
+		if (flush.step) return isLost(flush.since, this.#services.now()) ? undefined : "stepping";
 		if (!this.#isRunning) return undefined;
 		return flush.tries > 0 ? "retrying" : "waiting";
 	}
 
 	get #isRunning(): boolean {
 		const loop = this.#loop;
-		return loop !== undefined && !isDue({ since: loop.startedAt, wait: LOST_AFTER_MS }, this.#services.now());
+		return loop !== undefined && !isLost(loop.startedAt, this.#services.now());
 	}
 
 	/** `startedAt`: of the loop, if it is a new one. */
@@ -198,6 +198,9 @@ export class FlushSchedule {
 /** Whether the wait has passed, or the clock was set back: nobody knows then how much of it has passed. */
 const isDue = ({ since, wait }: Pick<Flush, "since" | "wait">, now: number): boolean =>
 	now >= since + wait || now < since - MAX_SKEW_MS;
+
+/** Whether what began at this time, and has not ended, is considered lost. */
+export const isLost = (since: number, now: number): boolean => isDue({ since, wait: LOST_AFTER_MS }, now);
 
 /** The wait after so many consecutive failures, in milliseconds. Nothing: there is no other try. */
 export const retryAfter = (tries: number): number | undefined =>

@@ -3,7 +3,7 @@
  * Batches are numbered, and one is under way at a time: a batch without an answer is sent again unchanged, and the object books
  * each number once.
  */
-import { type Flushes, type FlushWork, LOST_AFTER_MS } from "../../core/flush-schedule.ts";
+import { type Flushes, type FlushWork, isLost } from "../../core/flush-schedule.ts";
 import type {
 	Admission,
 	AdmissionGrant,
@@ -287,7 +287,7 @@ export class Journal implements FlushWork {
 				if (lease) renewals.push({ ...latest, lease });
 			} else if (used === 0 && requestClass.leases.length === 0) {
 				const { pendingLease } = requestClass;
-				if (pendingLease && now - pendingLease.at < LOST_AFTER_MS) continue;
+				if (pendingLease && !isLost(pendingLease.at, now)) continue;
 				if (pendingLease) this.#returned.push(pendingLease.id);
 				this.#classes.delete(key);
 			}

@@ -1,5 +1,5 @@
 /** When an isolate requests a lease for its requests, and how large it is. */
-import { LOST_AFTER_MS } from "../../core/flush-schedule.ts";
+import { isLost } from "../../core/flush-schedule.ts";
 import { maxCost } from "../durable/budgets.ts";
 import { LEASE_MS, type LeaseRequest } from "../lease.ts";
 import { hasRoom, type JournalPace, periodOf, type RequestClass } from "./lease-demand.ts";
@@ -31,7 +31,7 @@ export function nextLeaseRequest(
 	returned: string[],
 ): LeaseRequest | undefined {
 	const { pendingLease } = requestClass;
-	if (pendingLease && now - pendingLease.at < LOST_AFTER_MS) return undefined;
+	if (pendingLease && !isLost(pendingLease.at, now)) return undefined;
 	if (pendingLease) returned.push(pendingLease.id);
 	const id = `lease-${crypto.randomUUID()}`;
 	requestClass.pendingLease = { id, at: now };

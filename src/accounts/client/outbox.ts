@@ -13,7 +13,7 @@
  */
 
 import { FAILURES } from "../../core/errors.ts";
-import { type Flushes, type FlushWork, LOST_AFTER_MS } from "../../core/flush-schedule.ts";
+import { type Flushes, type FlushWork, isLost } from "../../core/flush-schedule.ts";
 import { type Admission, NOTHING_USED, type Settlement } from "../admission.ts";
 import { waitOf } from "./lease-demand.ts";
 
@@ -173,7 +173,7 @@ export class Outbox {
 }
 
 const isWaiting = ({ sentAt }: PendingSettlement, now: number): boolean =>
-	sentAt === undefined || now - sentAt >= LOST_AFTER_MS;
+	sentAt === undefined || isLost(sentAt, now);
 
 /** Settles an admission whose answer was lost: if the account admitted the request, the reservation is released. */
 export const failedSettlement = ({ ticket }: Admission): Settlement => ({

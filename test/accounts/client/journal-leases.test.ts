@@ -157,6 +157,16 @@ describe("the request for a lease", () => {
 		expect(journal.admit(A)).toBeUndefined();
 	});
 
+	it("is made again if the clock was set back after a call without an answer, whose lease is returned", async () => {
+		const { journal, batches, state, pass } = journalOf();
+		const lost = journal.requestLease(A);
+		state.time -= 3_600_000;
+		const next = journal.requestLease(A);
+		expect(next?.id).not.toBe(lost?.id);
+		await pass(250);
+		expect(batches.map(({ returned }) => returned)).toEqual([[lost?.id]]);
+	});
+
 	it("counts the requests of this second, or of the one before", () => {
 		const { journal, state } = journalOf();
 		const requested = (): number | undefined => {
@@ -492,6 +502,14 @@ describe("a journal without work", () => {
 		await pass(10_000);
 		expect(batches.map(({ returned }) => returned)).toEqual([[lost?.id]]);
 		expect(state.idle).toBe(1);
+	});
+
+	it("returns the lease of a call without an answer if the clock was set back", async () => {
+		const { journal, state, batches } = journalOf();
+		const lost = journal.requestLease(A);
+		state.time -= 3_600_000;
+		await journal.step();
+		expect(batches.map(({ returned }) => returned)).toEqual([[lost?.id]]);
 	});
 
 	it("returns the lease of a call that failed", async () => {

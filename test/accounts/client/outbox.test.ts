@@ -160,6 +160,16 @@ it("sends at once when it is full although the clock has gone back", async () =>
 	expect(world.waits).toEqual([100]);
 });
 
+it("sends what a lost call carried although the clock has gone back", async () => {
+	const { box, wakeUp, world } = outbox();
+	world.time = HOUR_MS;
+	box.add(settlement("a"));
+	box.take();
+	world.time = 0;
+	await wakeUp();
+	expect(world.sent).toEqual([["a"]]);
+});
+
 it("sends what a lost call carried, also after the flush has ended", async () => {
 	const { box, flush, world } = outbox();
 	box.add(settlement("a"));
