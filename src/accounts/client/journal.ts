@@ -16,6 +16,7 @@ import type {
 import { maxCost } from "../durable/budgets.ts";
 import type { Lease, LeaseRequest } from "../lease.ts";
 import {
+	AFTER_GIVING_UP_MS,
 	classKey,
 	countDemand,
 	firstUnusedAt,
@@ -65,7 +66,7 @@ export class Journal implements FlushWork {
 	#changedAt = Number.NEGATIVE_INFINITY;
 	/** Time of the latest step of a flush. */
 	#steppedAt = Number.NEGATIVE_INFINITY;
-	/** The next batch waits until a lease is unused, or for a request. */
+	/** The next batch waits for a request, or until a lease is unused, or until a flush that has given up is made again. */
 	#isResting = false;
 	/** The batch that is not confirmed. */
 	#batch: JournalBatch | undefined;
@@ -81,9 +82,11 @@ export class Journal implements FlushWork {
 	}
 
 	onEnd(): void {
-		if (this.#batch) return;
-		// The flush has given up, but another call has sent its batch meanwhile.
-		if (this.#classes.size + this.#unsent > 0) this.#ensureFlush();
+		// The flush has given up. Without another one, what an account that falls silent has not reported would be lost.
+		this.#isResting = this.#batch !== undefined;
+		if (this.#batch) this.#flushes.start(AFTER_GIVING_UP_MS);
+		// Another call has sent its batch meanwhile.
+		else if (this.#classes.size + this.#unsent > 0) this.#ensureFlush();
 		else if (this.#open.size === 0) this.#owner.journalIdle(this);
 	}
 
@@ -98,10 +101,10 @@ export class Journal implements FlushWork {
 		lease.microNeurons -= cost;
 		countDemand(requestClass, admission, now, this.#owner.pace());
 		requestClass.sinceBatch++;
-		const { ticket } = admission;
+		const { holdMs, ticket } = admission;
 		const request = { lease: lease.id, ticket, afterMs: now - lease.requestedAt, reserved: cost };
 		reserve(requestClass.use, cost);
-		this.#requests.set(ticket, { request, use: requestClass.use, lease, expiresAt: now + admission.holdMs });
+		this.#requests.set(ticket, { request, use: requestClass.use, lease, expiresAt: now + holdMs });
 		this.#ensureFlush();
 		const { outputTokens, microNeuronsPerOutputToken } = admission.cost;
 		const isBounded = lease.isBudgeted && outputTokens > 0 && microNeuronsPerOutputToken > 0;
@@ -260,11 +263,10 @@ export class Journal implements FlushWork {
 		if (unsent.length + settlements.length + returned.length + renewals.length === 0) return undefined;
 		this.#requests.clear();
 		for (const each of unsent) if (reportUnsent(each)) this.#open.set(each.request.ticket, each.expiresAt);
+		const requests = unsent.map(({ request }) => request);
 		this.#batch = {
-			journal: this.#id,
-			sequence: ++this.#sequence,
-			requests: unsent.map(({ request }) => request),
-			...{ settlements, returned, renewals },
+			...{ journal: this.#id, sequence: ++this.#sequence },
+			...{ requests, settlements, returned, renewals },
 		};
 		return this.#batch;
 	}

@@ -23,6 +23,8 @@ export interface JournalPace {
 
 const MIN_FLUSH_MS = 250;
 const MAX_FLUSH_MS = 4_000;
+/** A flush that has given up is made again after this time, or with the next request. */
+export const AFTER_GIVING_UP_MS = 10_000;
 /** Time between the batches of two accounts. Each is a commit, which may stop all requests of the process for milliseconds. */
 const BETWEEN_BATCHES_MS = 40;
 

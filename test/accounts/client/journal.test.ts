@@ -231,7 +231,7 @@ describe("a journal", () => {
 			const second = request();
 			isolate.admit(second);
 			isolate.fault = "answer lost";
-			await pass(bench, [isolate], 60_000);
+			await pass(bench, [isolate], 10_000);
 			expect(isolate.batches.map(({ sequence }) => sequence)).toEqual([1, 1, 1, 1]);
 			expect(isolate.givenUp).toBe(1);
 			isolate.fault = "none";
@@ -240,6 +240,38 @@ describe("a journal", () => {
 			bench.ledger.expire();
 			// The first request is still open. The lease that the lost answer granted is returned.
 			expect(counts(bench)).toMatchObject({ spent: 10, reserved: 100 });
+		}));
+
+	it.each<Fault>(["not delivered", "answer lost"])(
+		"is sent again ten seconds after a flush has given up, without another request: %s",
+		async (fault) =>
+			withLedger(async (bench) => {
+				const isolate = new Isolate(bench);
+				const [first, second] = [request(), request()];
+				expect([isolate.admit(first), isolate.admit(second)]).toEqual(["call", "lease"]);
+				for (const { ticket } of [first, second]) isolate.settle(settlement(ticket, { microNeurons: 10 }));
+				isolate.fault = fault;
+				await pass(bench, [isolate], 18_000);
+				expect([isolate.batches.length, isolate.givenUp, isolate.idle]).toEqual([4, 1, 0]);
+				isolate.fault = "none";
+				await pass(bench, [isolate], 3_000);
+				expect([isolate.givenUp, isolate.idle]).toEqual([1, 1]);
+				bench.ledger.expire();
+				expect(counts(bench)).toMatchObject({ spent: 20, reserved: 0 });
+			}),
+	);
+
+	it("is sent again soon after a flush has given up, with another request", () =>
+		withLedger(async (bench) => {
+			const isolate = new Isolate(bench);
+			for (const one of [request(), request()]) isolate.admit(one);
+			isolate.fault = "not delivered";
+			await pass(bench, [isolate], 10_000);
+			expect(isolate.batches).toHaveLength(4);
+			isolate.fault = "none";
+			isolate.admit(request());
+			await pass(bench, [isolate], 250);
+			expect(isolate.batches).toHaveLength(5);
 		}));
 });
 
