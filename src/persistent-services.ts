@@ -161,6 +161,7 @@ export function createPersistent(
 		exact: exactLedger,
 		...checks,
 		longLeases: config.openFiles !== undefined,
+		isOnlyProcess,
 		now,
 		waitUntil,
 		keepAlive,

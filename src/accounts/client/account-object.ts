@@ -5,7 +5,7 @@ import { objectUnavailable } from "../../core/object-failure.ts";
 import type { OpenObjects } from "../../core/open-objects.ts";
 import type { Credential } from "../admission.ts";
 import type { Account } from "../durable/account.ts";
-import type { AccountMethod } from "../durable/account-methods.ts";
+import { type AccountMethod, METHODS } from "../durable/account-methods.ts";
 import { isShard, ownPlace } from "../places.ts";
 import type { AccountStub, CallParameters, CallResult } from "./account-calls.ts";
 import { moveAccount } from "./account-moves.ts";
@@ -118,6 +118,9 @@ export class AccountObject {
 				const error = objectUnavailable(cause);
 				error.place = { account, object: String(stub.id) };
 				throw error;
+			} finally {
+				// Also after a failure: the object may have made the change.
+				if (METHODS[method]) accountShards.recordChange(account);
 			}
 			await this.#waitForMove(place, tries);
 		}

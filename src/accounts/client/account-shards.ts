@@ -25,6 +25,8 @@ interface ShardServices {
 	waitUntil(promise: Promise<unknown>): void;
 	/** The leases of these accounts must be checked before they are used for longer than a second after the check before. */
 	onChanged(accounts: ChangedAccounts["accounts"]): void;
+	/** No other isolate changes accounts: all changes are known without an answer. */
+	isOnlyProcess?: boolean;
 }
 
 interface Shard {
@@ -51,8 +53,15 @@ export class AccountShards {
 		return called.calls.add(call, (calls) => this.#call(called, stub, calls));
 	}
 
+	/** This isolate has changed the account. */
+	recordChange(account: string): void {
+		this.#services.onChanged([account]);
+	}
+
 	/** The changes of all accounts of the shard until this time are known. */
 	confirmedAt(shard: string): number {
+		const { isOnlyProcess, now } = this.#services;
+		if (isOnlyProcess) return now();
 		return this.#shards.get(shard)?.confirmedAt ?? Number.NEGATIVE_INFINITY;
 	}
 

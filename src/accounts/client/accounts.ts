@@ -248,9 +248,9 @@ class AccountClient
 	}
 
 	pace(): JournalPace {
-		const { isClosing, journals, longLeases } = this.services;
+		const { isClosing, isOnlyProcess = false, journals, longLeases = false } = this.services;
 		if (isClosing) return journalPace(0);
-		return journalPace(journals.size, { inShard: this.object.isInShard, ...(longLeases && { longLeases }) });
+		return journalPace(journals.size, { inShard: this.object.isInShard, isOnlyProcess, longLeases });
 	}
 
 	confirmedAt(): number {

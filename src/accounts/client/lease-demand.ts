@@ -25,6 +25,8 @@ const MIN_FLUSH_MS = 250;
 const MAX_FLUSH_MS = 4_000;
 /** A flush that has given up is made again after this time, or with the next request. */
 export const AFTER_GIVING_UP_MS = 10_000;
+/** Of leases that need no checks. Each request within half of this time needs neither a lease of its own nor a return of the one before. */
+const KEPT_LEASE_MS = 4_000;
 /** Time between the batches of two accounts. Each is a commit, which may stop all requests of the process for milliseconds. */
 const BETWEEN_BATCHES_MS = 40;
 
@@ -33,16 +35,23 @@ interface PaceOptions {
 	inShard?: boolean;
 	/** An isolate that lives on without requests returns its leases in time. */
 	longLeases?: boolean;
+	/** No other isolate changes the account. */
+	isOnlyProcess?: boolean;
 }
 
 /** `journals`: their number in this isolate. A lease outlasts two batches, so that a batch renews it in time. */
-export function journalPace(journals: number, { inShard, longLeases }: PaceOptions = {}): JournalPace {
+export function journalPace(
+	journals: number,
+	{ inShard, isOnlyProcess, longLeases }: PaceOptions = {},
+): JournalPace {
 	const flushAfterMs = Math.min(Math.max(MIN_FLUSH_MS, journals * BETWEEN_BATCHES_MS), MAX_FLUSH_MS);
 	const twoBatchesMs = Math.max(LEASE_MS, 2 * flushAfterMs);
 	const mayBeLong = inShard && longLeases;
-	const leaseMs = twoBatchesMs > LEASE_MS && mayBeLong ? MAX_LEASE_MS : twoBatchesMs;
-	// Half of the longest lease, because a lease is returned after half of its time without a request.
-	const soonMs = mayBeLong ? MAX_LEASE_MS / 2 : MAX_FLUSH_MS;
+	const shortMs = mayBeLong && isOnlyProcess ? KEPT_LEASE_MS : LEASE_MS;
+	const manyMs = mayBeLong ? MAX_LEASE_MS : twoBatchesMs;
+	const leaseMs = twoBatchesMs > LEASE_MS ? manyMs : shortMs;
+	// Half of a long lease, because it is returned after half of its time without a request.
+	const soonMs = mayBeLong ? leaseMs / 2 : MAX_FLUSH_MS;
 	return { flushAfterMs, leaseMs, soonMs, ...(inShard && { gridMs: MIN_FLUSH_MS }) };
 }
 

@@ -16,6 +16,8 @@ export interface LedgersServices extends FlushServices, Omit<AccountObjectServic
 	exact?: boolean;
 	/** The isolate lives on without requests, so that it can return leases a minute after their last use. */
 	longLeases?: boolean;
+	/** No other isolate calls the accounts' objects. */
+	isOnlyProcess?: boolean;
 	/**
 	 * Keeps the context of a request alive while its admission waits. It is not counted as background work, because the exchange of the
 	 * request already is. Absent: `waitUntil`.

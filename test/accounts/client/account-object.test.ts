@@ -18,6 +18,7 @@ interface Options {
 
 function objectOf({ exists = true, directoryFails = false, maxOpen = 1, objectFails = false }: Options = {}) {
 	const calls: string[] = [];
+	const changed: string[] = [];
 	const call = async <T>(name: string, answer: T): Promise<T> => {
 		calls.push(name);
 		if (directoryFails) throw new Error("overloaded");
@@ -47,7 +48,7 @@ function objectOf({ exists = true, directoryFails = false, maxOpen = 1, objectFa
 			now: () => 0,
 			wait: async () => {},
 			waitUntil: () => {},
-			onChanged: () => {},
+			onChanged: (accounts) => void changed.push(...accounts),
 		}),
 		directory: new DirectoryCache({
 			...{ directory: () => directory, now: () => 0 },
@@ -56,8 +57,31 @@ function objectOf({ exists = true, directoryFails = false, maxOpen = 1, objectFa
 		openObjects: new OpenObjects({ max: maxOpen, now: () => 0 }),
 		wait: async () => {},
 	};
-	return { calls, object: (account: string) => new AccountObject(account, services), services };
+	return { calls, changed, object: (account: string) => new AccountObject(account, services), services };
 }
+
+describe("a call that may change the account", () => {
+	it.each([false, true])("is recorded, with failures %s", async (objectFails) => {
+		const { changed, object } = objectOf({ objectFails });
+		await object("a")
+			.call("usage", { by: [] })
+			.catch(() => {});
+		expect(changed).toEqual([]);
+		await object("a")
+			.call("setBoundGateway", undefined)
+			.catch(() => {});
+		expect(changed).toEqual(["a"]);
+	});
+});
+
+it("only another isolate must name the changes of a shard's accounts", () => {
+	const confirmedAt = (isOnlyProcess: boolean) =>
+		new AccountShards({
+			...{ isOnlyProcess, now: () => 7, wait: async () => {} },
+			...{ waitUntil: () => {}, onChanged: () => {} },
+		}).confirmedAt("shard/0");
+	expect([confirmedAt(true), confirmedAt(false)]).toEqual([7, Number.NEGATIVE_INFINITY]);
+});
 
 describe("the check before a call", () => {
 	it("finds the account of a token once", async () => {

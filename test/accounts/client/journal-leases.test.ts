@@ -440,6 +440,19 @@ describe("a lease of more than a second", () => {
 	])("with %i accounts: a batch every %i ms, and leases of %i ms", (accounts, flushAfterMs, leaseMs) => {
 		expect(journalPace(accounts)).toMatchObject({ flushAfterMs, leaseMs });
 	});
+
+	it.each([
+		["of several isolates", 6, { longLeases: true }, 1_000, 500],
+		["of the only isolate", 6, { longLeases: true, isOnlyProcess: true }, 4_000, 2_000],
+		["of the only isolate", 50, { longLeases: true, isOnlyProcess: true }, 120_000, 60_000],
+		["of the only isolate, which ends without requests", 6, { isOnlyProcess: true }, 1_000, 4_000],
+	])("in a shard %s, with %i accounts: %o", (_, accounts, options, leaseMs, soonMs) => {
+		expect(journalPace(accounts, { inShard: true, ...options })).toMatchObject({ leaseMs, soonMs });
+	});
+
+	it("the only isolate, without a shard, has leases of a second", () => {
+		expect(journalPace(6, { longLeases: true, isOnlyProcess: true })).toMatchObject({ leaseMs: 1_000 });
+	});
 });
 
 describe("a request from a lease", () => {

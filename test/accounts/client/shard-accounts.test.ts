@@ -38,13 +38,13 @@ function world({ shards = 2, exact = false } = {}) {
 		},
 	} as unknown as DurableObjectNamespace<Account>;
 	const now = () => Date.now();
-	const isolate = () => {
+	const isolate = (options: { isOnlyProcess?: boolean; longLeases?: boolean } = {}) => {
 		const directory = new DirectoryCache({
 			...{ now, shards, directory: () => env.DIRECTORY.getByName(id) },
 			...{ wait: (ms) => scheduler.wait(ms), waitUntil: () => {} },
 		});
 		const ledgers = createLedgers({
-			...{ namespace, directory, exact, now },
+			...{ namespace, directory, exact, now, ...options },
 			openObjects: new OpenObjects({ max: 1, now }),
 			wait: (ms) => scheduler.wait(ms),
 			waitUntil: () => {},
@@ -127,6 +127,20 @@ describe("accounts of a shard", () => {
 			expect((await ledgers.of(account).usage({ by: [] })).total).toMatchObject({
 				...{ requests: i + 1, microNeurons: i + 1 },
 			});
+	});
+});
+
+describe("an account of the only isolate", () => {
+	it("has a lease from the second request on", async () => {
+		const { isolate } = world({ shards: 1 });
+		const ledger = isolate({ isOnlyProcess: true, longLeases: true }).ledgers.of(newAccount());
+		const isLeased = async (): Promise<boolean> => {
+			const request = admission();
+			const leased = ledger.admitFromLease(request) !== undefined;
+			if (!leased) await ledger.admit(request);
+			return leased;
+		};
+		expect([await isLeased(), await isLeased(), await isLeased()]).toEqual([false, false, true]);
 	});
 });
 
