@@ -11,7 +11,7 @@ import { type CallerRecord, send } from "./caller.ts";
 import { CallerRequests } from "./caller-request.ts";
 import { Engine } from "./engine.ts";
 import { agentOf, Gateway, type Kill, type ObjectFault, type Row } from "./gateway.ts";
-import { ACCOUNTS, type Planned, planOf, tightAccounts } from "./plan.ts";
+import { ACCOUNTS, type Planned, type PlanSize, planOf, tightAccounts } from "./plan.ts";
 import { Random } from "./random.ts";
 import { budgetedNeurons, type LedgerMode, RATE_PER_MINUTE, settingsOf, totalMsOf } from "./settings.ts";
 import { Steps } from "./steps.ts";
@@ -30,6 +30,8 @@ export interface RunOptions {
 	ledger?: LedgerMode;
 	/** Objects that all accounts share, with leases of up to two minutes. Default: each account has its own. */
 	shards?: number;
+	/** With shards: the number of accounts with small budgets. With few accounts, leases are valid for four seconds. Default: 40. */
+	tight?: number;
 	/** Shares of the calls of the accounts' objects that fail. Default: `OBJECT_FAULTS`. */
 	objectFaults?: typeof OBJECT_FAULTS;
 	/** Called after each request. */
@@ -57,20 +59,25 @@ const POLL_MS = 50;
 const MINUTE_MS = 60_000;
 /** A lease that is not returned is charged within this time. */
 const LEASE_CHARGED_MS = 27_000;
-/** In shards. */
+/** In shards, with many accounts. */
 const LONG_LEASE_MS = 120_000;
+/** In shards, with so many accounts at most. */
+const KEPT_LEASE_MS = 4_000;
+const FEW_ACCOUNTS = 12;
 const LONG_LEASE_CHARGED_MS = LONG_LEASE_MS + 20_000;
 /** With this setting the gateway has long leases in shards, as `ganglion serve`. */
 const OPEN_FILES = 4_096;
 
+const accountsOf = (size: PlanSize): string[] => [...Object.keys(ACCOUNTS), ...tightAccounts(size)];
+
 export async function conserve(options: RunOptions): Promise<Run> {
-	const { callers, holdMs, kills, ledger, progress = () => {}, requests, seed, shards } = options;
+	const { callers, holdMs, kills, ledger, progress = () => {}, requests, seed, shards, tight } = options;
 	const startedAt = performance.now();
 	const plan = withFinalRequests(planOf(seed, options), options);
 	const steps = new Steps();
 	const engine = new Engine(plan, steps);
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-soak-"));
-	const settings = settingsOf(await engine.listen(), requests, { holdMs, ledger, shards });
+	const settings = settingsOf(await engine.listen(), requests, { holdMs, ledger, shards, tight });
 	const gateway = await Gateway.start(folder, settings, {
 		wrapper: "faulty-account.ts",
 		faults: { seed, ...(options.objectFaults ?? OBJECT_FAULTS) },
@@ -88,7 +95,7 @@ export async function conserve(options: RunOptions): Promise<Run> {
 		};
 		const allRequests = new CallerRequests();
 		const callerRequests = plan.map((planned) => allRequests.create(planned));
-		const accounts = [...Object.keys(ACCOUNTS), ...tightAccounts(options)];
+		const accounts = accountsOf(options);
 		const accesses: AccountAccess[] = accounts.map((account) =>
 			account === "keyed" ? { account, authorization: authorizations.budgeted } : { account },
 		);
@@ -182,14 +189,16 @@ export const circumstancesOf = ({
 	objectFaults,
 	totalMs: totalMsOf(options),
 	ledger: options.ledger ?? "exact",
-	...(options.shards && { leaseMs: LONG_LEASE_MS }),
+	...(options.shards && {
+		leaseMs: accountsOf(options).length > FEW_ACCOUNTS ? LONG_LEASE_MS : KEPT_LEASE_MS,
+	}),
 	isLimited: (account) => account !== "roomy",
 });
 
 /** Adds one more request for each account at the end, without any fault. */
 function withFinalRequests(plan: readonly Planned[], size: RunOptions): Planned[] {
 	const { requests } = size;
-	const last = [...Object.keys(ACCOUNTS), ...tightAccounts(size)].map(
+	const last = accountsOf(size).map(
 		(account, i): Planned => ({
 			index: requests + i,
 			account,

@@ -38,6 +38,7 @@ const values = readOptions(
 		callers: { type: "string", default: "64" },
 		ledger: { type: "string", default: "both" },
 		shards: { type: "string" },
+		tight: { type: "string" },
 		tries: { type: "string", default: "100" },
 		only: { type: "string" },
 		seconds: { type: "string" },
@@ -53,7 +54,8 @@ const values = readOptions(
   --requests N    number of requests (10000), with --callers N at the same time (64)
   --kills N       kills of the gateway during the run (5)
   --ledger MODE   exact, leased, or both (both)
-  --shards N      conservation with N objects for all accounts, 40 of them with small budgets, and leases of two minutes
+  --shards N      conservation with N objects for all accounts, and leases of two minutes
+  --tight N       with --shards: so many accounts with small budgets (40). With 8 or fewer, leases are valid for four seconds
   --tries N       disconnects for each API (100)
   --lines N       lines of the batches (10000)
   --only NAME     batches, conservation, gateways, leaving, hostile, scenarios, or one scenario: ${SCENARIOS.map(({ name }) => name).join(", ")}
@@ -103,6 +105,7 @@ for (const ledger of only === undefined || only === "conservation" ? ledgers : [
 		holdMs: HOLD_MS,
 		ledger,
 		...(values.shards !== undefined && { shards: Number(values.shards) }),
+		...(values.tight !== undefined && { tight: Number(values.tight) }),
 		progress,
 	});
 	console.log(`\nledger: ${ledger}\n${summary(run)}`);

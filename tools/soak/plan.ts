@@ -72,21 +72,24 @@ export const ACCOUNTS = { roomy: 54, narrow: 12, keyed: 14, rated: 4 } as const;
 export const TIGHT_SHARE = 16;
 export const REQUESTS_PER_TIGHT_ACCOUNT = 40;
 
-const SHARED_TIGHT_ACCOUNTS = 40;
+/** With shards. */
+const TIGHT_ACCOUNTS = 40;
 
 /** What a plan is for. */
 export interface PlanSize {
 	requests: number;
 	/** Objects that all accounts share. Absent: each has its own. */
 	shards?: number | undefined;
+	/** With shards: the number of accounts with small budgets. Default: 40. */
+	tight?: number | undefined;
 }
 
-/** With shards there are 40 of them, which are used at once. */
-export const tightAccounts = ({ requests, shards }: PlanSize): string[] =>
+/** With shards they are used at once. */
+export const tightAccounts = ({ requests, shards, tight = TIGHT_ACCOUNTS }: PlanSize): string[] =>
 	Array.from(
 		{
 			length: shards
-				? SHARED_TIGHT_ACCOUNTS
+				? tight
 				: Math.max(1, Math.round((requests * TIGHT_SHARE) / 100 / REQUESTS_PER_TIGHT_ACCOUNT)),
 		},
 		(_, i) => `tight-${i}`,

@@ -46,7 +46,8 @@ export function settingsOf(
 		holdMs,
 		ledger = "exact",
 		shards,
-	}: Times & Pick<PlanSize, "shards"> & { ledger?: LedgerMode | undefined },
+		tight,
+	}: Times & Pick<PlanSize, "shards" | "tight"> & { ledger?: LedgerMode | undefined },
 ): Record<string, unknown> {
 	// The routes have these limits, because a backend's `total_ms` applies to each call, and a request makes up to four.
 	const timeouts = { header_ms: SILENCE_MS, idle_ms: SILENCE_MS, total_ms: totalMsOf({ holdMs }) };
@@ -55,10 +56,10 @@ export function settingsOf(
 		retries: RETRIES,
 		timeouts,
 	});
-	const names = tightAccounts({ requests, shards });
+	const names = tightAccounts({ requests, shards, tight });
 	const perAccount = (requests * TIGHT_SHARE) / 100 / names.length;
 	const tightNeurons = shards ? (TIGHT_NEURONS * perAccount) / REQUESTS_PER_TIGHT_ACCOUNT : TIGHT_NEURONS;
-	const tight = names.map((name) => [name, { daily_neurons: tightNeurons }]);
+	const tightLimits = names.map((name) => [name, { daily_neurons: tightNeurons }]);
 	return {
 		LEDGER: ledger,
 		...(shards && { SHARDS: shards }),
@@ -97,7 +98,7 @@ export function settingsOf(
 						},
 					},
 				},
-				...Object.fromEntries(tight),
+				...Object.fromEntries(tightLimits),
 			},
 		},
 	};
