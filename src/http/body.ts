@@ -3,7 +3,7 @@ import { AiError } from "../core/errors.ts";
 import { type StartTimer, startNativeTimer } from "../core/lazy-timer.ts";
 import type { BufferHold } from "../core/process-counts.ts";
 import { badInput } from "../dialects/invalid-input.ts";
-import { concat } from "../media/bytes.ts";
+import { concat, release } from "../media/bytes.ts";
 import type { SizeLimits } from "../pipeline/limits.ts";
 import type { Inputs } from "../pipeline/request.ts";
 import { bodyHold } from "./body-hold.ts";
@@ -72,8 +72,14 @@ export async function readJson(request: Request, services: BodyServices): Promis
 	const { limits } = services;
 	const stated = statedLength(request);
 	const isEncoded = request.headers.has("content-encoding") && encodingOf(request) !== undefined;
-	if (stated > Math.min(SMALL_BODY_BYTES, limits.jsonBytes) || isEncoded)
-		return parseJson(await readBody(request, limits.jsonBytes, services), limits);
+	if (stated > Math.min(SMALL_BODY_BYTES, limits.jsonBytes) || isEncoded) {
+		const bytes = await readBody(request, limits.jsonBytes, services);
+		try {
+			return parseJson(bytes, limits);
+		} finally {
+			release(bytes);
+		}
+	}
 	return parseJsonText(await readText(request, stated, services), limits);
 }
 

@@ -173,6 +173,19 @@ describe("readInputs", () => {
 			);
 		});
 
+		it.each([
+			["JSON", `"${"x".repeat(20_000)}"`],
+			["not JSON", `"${"x".repeat(20_000)}`],
+		])("is freed when it has been parsed, also if it is large and %s", async (_, text) => {
+			const transfer = vi.spyOn(ArrayBuffer.prototype, "transfer");
+			onTestFinished(() => transfer.mockRestore());
+			const request = post(text, "application/json");
+			request.headers.set("content-length", String(text.length));
+			await readInputs(request, { limits: { ...limits, jsonBytes: 30_000 } }).catch(() => {});
+			expect(transfer.mock.calls).toEqual([[0]]);
+			expect((transfer.mock.contexts[0] as ArrayBuffer).byteLength).toBe(0);
+		});
+
 		it("may contain any character, a byte order mark, and nothing", async () => {
 			expect(await sized('"\ufffd \u{10ffff} é"', {})).toEqual({ fields: "\ufffd \u{10ffff} é" });
 			expect(await sized('\ufeff{"a":1}', {})).toEqual({ fields: { a: 1 } });
