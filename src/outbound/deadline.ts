@@ -6,7 +6,8 @@
  * upstream. One timer serves both limits and is set for the earlier one. `pause` does not clear it; when it fires early,
  * it is set again for the remaining time. So a stream needs one timer each `idleMs`, not one for each chunk.
  *
- * A process that paused for longer than a limit finds its timer before what the upstream has sent. It reads that first.
+ * What arrived during a pause of the process is delivered before the timer fires (`startNativeTimer`). After a long pause there is also time for
+ * what has not arrived: the network, or the upstream itself, may have paused too.
  */
 import { AiError } from "../core/errors.ts";
 import { type StartTimer, startNativeTimer, type Timer } from "../core/lazy-timer.ts";
@@ -15,7 +16,7 @@ import { type StartTimer, startNativeTimer, type Timer } from "../core/lazy-time
 const MAX_TIMER_MS = 2 ** 31 - 1;
 /** A timer that is later than this fires after a pause of the process: a machine that slept, or had too little CPU. */
 const LATE_MS = 100;
-/** Time to read what the upstream sent during the pause. */
+/** Time for what the upstream sent during the pause, or could not send. */
 const CATCH_UP_MS = 500;
 
 /** The call that a deadline limits. */

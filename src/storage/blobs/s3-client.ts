@@ -1,5 +1,6 @@
 /** Calls of an S3-compatible store (https://docs.aws.amazon.com/AmazonS3/latest/API/), signed by `aws4fetch`. */
 import { AwsClient } from "aws4fetch";
+import { startNativeTimer } from "../../core/lazy-timer.ts";
 import { boundedText, unread } from "../../outbound/bounded-text.ts";
 import { callOut } from "../../outbound/call-out.ts";
 import { STORE_CALL } from "../../outbound/limits.ts";
@@ -91,7 +92,9 @@ export class S3Client {
 	): Promise<T> {
 		const url = this.#url(name, query);
 		const abort = new AbortController();
-		const timer = setTimeout(() => abort.abort(new Error("The store does not answer")), STORE_CALL.silentMs);
+		const timer = startNativeTimer(STORE_CALL.silentMs, () =>
+			abort.abort(new Error("The store does not answer")),
+		);
 		const host = url.host;
 		try {
 			const request = await this.#aws.sign(url, {
@@ -115,7 +118,7 @@ export class S3Client {
 		} catch (cause) {
 			throw cause instanceof S3Failure ? cause : new S3Failure(method, host, { cause });
 		} finally {
-			clearTimeout(timer);
+			timer.cancel();
 		}
 	}
 

@@ -1,0 +1,95 @@
+/** Waits for an engine with a limit of each kind. The isolate is busy from before the engine sends until after the limit. */
+
+import { AiError } from "../../../src/core/errors.ts";
+import { type StartTimer, startNativeTimer } from "../../../src/core/lazy-timer.ts";
+import { withTimeout } from "../../../src/core/with-timeout.ts";
+import { CallDeadline } from "../../../src/outbound/deadline.ts";
+import { limitedBody } from "../../../src/outbound/limited-body.ts";
+
+interface Environment {
+	ENGINE: string;
+	LIMIT_MS: string;
+}
+
+/** A wait for an answer that has been requested. Rejects if the limit passes. */
+type Wait = (limitMs: number) => Promise<unknown>;
+/** Requests what the engine sends later. */
+type Begin = (engine: string) => Promise<Wait>;
+
+const late = (): AiError => new AiError("timeout");
+const newDeadline = (totalMs: number) =>
+	new CallDeadline({
+		...{ signal: new AbortController().signal, totalMs, now: () => Date.now() },
+		...{ silent: late, late },
+	});
+const LONG_MS = 60_000;
+
+/** Settles with the answer, or rejects when the timer fires. */
+function inTime(answer: Promise<unknown>, limitMs: number, start: StartTimer): Promise<unknown> {
+	const { promise, resolve, reject } = Promise.withResolvers();
+	const timer = start(limitMs, () => reject(late()));
+	answer.then(resolve, reject).finally(() => timer.cancel());
+	return promise;
+}
+
+const setTimer: StartTimer = (milliseconds, onTime) => {
+	const handle = setTimeout(onTime, milliseconds);
+	return { cancel: () => clearTimeout(handle) };
+};
+
+const KINDS: Record<string, Begin> = {
+	"the runtime's own timer": async (engine) => {
+		const answer = fetch(`${engine}/complete`);
+		return (limitMs) => inTime(answer, limitMs, setTimer);
+	},
+	"a timer": async (engine) => {
+		const answer = fetch(`${engine}/complete`);
+		return (limitMs) => inTime(answer, limitMs, startNativeTimer);
+	},
+	"a header": async (engine) => {
+		const answer = fetch(`${engine}/complete`);
+		return (limitMs) => {
+			const deadline = newDeadline(LONG_MS);
+			deadline.expect(limitMs);
+			return deadline.race(answer).finally(() => deadline.close());
+		};
+	},
+	"a complete answer": async (engine) => {
+		const answer = fetch(`${engine}/complete`).then((response) => response.text());
+		return (limitMs) => {
+			const deadline = newDeadline(limitMs);
+			deadline.expect(LONG_MS);
+			return deadline.race(answer).finally(() => deadline.close());
+		};
+	},
+	"the next piece of a stream": async (engine) => {
+		const deadline = newDeadline(LONG_MS);
+		const { body } = await fetch(`${engine}/stream`, { signal: deadline.signal });
+		if (!body) throw new Error("no body");
+		return (limitMs) => limitedBody(body, { idleMs: limitMs, deadline }).getReader().read();
+	},
+	"a piece of a store": async (engine) => {
+		const reader = (await fetch(`${engine}/stream`)).body?.getReader();
+		return (limitMs) => withTimeout(reader?.read() ?? Promise.reject(new Error("no body")), limitMs, late);
+	},
+};
+
+export default {
+	async fetch(request: Request, { ENGINE, LIMIT_MS }: Environment): Promise<Response> {
+		const { pathname, searchParams } = new URL(request.url);
+		const begin = KINDS[decodeURIComponent(pathname.slice(1))];
+		if (!begin) return new Response("no such kind", { status: 404 });
+		const limitMs = Number(LIMIT_MS);
+		const wait = await begin(ENGINE);
+		const startedAt = Date.now();
+		const outcome = wait(limitMs).then(
+			() => "answered",
+			(error: unknown) => (error instanceof AiError ? error.key : String(error)),
+		);
+		// Its answer is the sign that the engine will send.
+		await fetch(`${ENGINE}/send?${searchParams}`).then((response) => response.text());
+		const busyUntil = startedAt + limitMs + Number(searchParams.get("late"));
+		while (Date.now() < busyUntil);
+		return new Response(await outcome);
+	},
+};
