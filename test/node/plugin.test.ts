@@ -56,7 +56,7 @@ const PROBING_SCRIPT = `
 import { getPlatformProxy } from "wrangler";
 import { probe, probeIndex, probeSearch } from "../src/probe.ts";
 
-const { env, dispose } = await getPlatformProxy();
+const { env, dispose } = await getPlatformProxy({ configPath: "simulated.jsonc" });
 const index = await probeIndex(env.VECTORIZE);
 const search = await probeSearch(env.DOCS, env.TEAM);
 console.log("PROBED " + JSON.stringify({ class: env.AI.constructor.name, ...(await probe(env.AI)), index, search }));
@@ -84,10 +84,11 @@ const BINDINGS = [
 	},
 	{ name: "DOCS", type: "ai_search", instance_name: "docs", dev: { plugin } },
 	{ name: "TEAM", type: "ai_search_namespace", namespace: "team-a", dev: { plugin } },
-	{ name: "LOCAL", type: "ai", dev: { plugin, options: { engine: "local" } } },
 ]
 	.map((binding) => `${JSON.stringify(binding)},`)
 	.join("");
+/** A model of this machine. A script with it would not end, because the events of llama-server keep their connection. */
+const LOCAL = `${JSON.stringify({ name: "LOCAL", type: "ai", dev: { plugin, options: { engine: "local" } } })},`;
 
 const ALL_PROBED = { class: "Ai", ...PROBED, index: INDEX_PROBED, search: SEARCH_PROBED };
 
@@ -125,7 +126,10 @@ beforeAll(() => {
 	copyFileSync(resolve("test/node/plugin/probe.ts"), join(src, "probe.ts"));
 	writeFileSync(join(src, "index.ts"), PROBING_WORKER);
 	const config = join(project.folder, "wrangler.jsonc");
-	writeFileSync(config, readFileSync(config, "utf8").replace('"bindings": [', `"bindings": [${BINDINGS}`));
+	const text = readFileSync(config, "utf8");
+	const withBindings = (bindings: string) => text.replace('"bindings": [', `"bindings": [${bindings}`);
+	writeFileSync(config, withBindings(BINDINGS + LOCAL));
+	writeFileSync(join(project.folder, "simulated.jsonc"), withBindings(BINDINGS));
 	writeFileSync(join(project.folder, "test/probe.test.ts"), PROBING_TEST);
 	writeFileSync(join(project.folder, "test/local.test.ts"), LOCAL_TEST);
 	writeFileSync(join(project.folder, "scripts/probe.ts"), PROBING_SCRIPT);
@@ -165,7 +169,7 @@ describe("the example, with the plugin", () => {
 		expect(await (await ask(port, "/ask?text=Reply+with+exactly%3A+Your+name+is+Alice.")).text()).toBe(
 			PROBED.events,
 		);
-		expect(output).toContain("here: @cf/meta/llama-3.2-1b-instruct (4 B)");
+		expect(output).toContain("on the disk: @cf/meta/llama-3.2-1b-instruct (4 B)");
 		const { response } = (await (await ask(port, "/local")).json()) as { response: string };
 		expect(response).toMatch(/^llama-3\.2-1b-instruct-q4_k_m\.gguf of process \d+$/);
 		expect(isRunning(pidIn(response))).toBe(true);
