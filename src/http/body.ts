@@ -8,7 +8,7 @@ import type { SizeLimits } from "../pipeline/limits.ts";
 import type { Inputs } from "../pipeline/request.ts";
 import { bodyHold } from "./body-hold.ts";
 import { decompress, encodingOf, tooLarge, undecodable } from "./decompress.ts";
-import { boundJson, tooDeep } from "./json-scan.ts";
+import { boundJson } from "./json-scan.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
 /** No content type, or one that curl and other clients send by default. The body may be JSON. */
@@ -263,39 +263,6 @@ export function parseText(text: string, source: string): unknown {
 		throw badInput(`${source} is not valid JSON${position ? `, at ${position}` : ""}`);
 	}
 }
-
-/**
- * Later steps recurse over the value, so its depth is bounded to protect the stack. A value that came over RPC may also
- * contain itself, which this bound refuses, or values that JSON does not have. Those throw 5006.
- */
-export function boundDepth(value: unknown, limit: number): unknown {
-	let level = new Set(containersIn([value]));
-	for (let depth = 1; level.size > 0; depth++) {
-		if (depth > limit) throw tooDeep(limit);
-		const next = new Set<object>();
-		for (const container of level)
-			for (const inner of containersIn(Object.values(container))) next.add(inner);
-		level = next;
-	}
-	return value;
-}
-
-/** The arrays and plain objects among the values. Bytes are allowed, because some inputs are bytes, but have no level. */
-function* containersIn(values: readonly unknown[]): Iterable<object> {
-	for (const value of values) {
-		const kind = typeof value;
-		if (kind === "object" && value !== null) {
-			if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) continue;
-			const prototype: unknown = Object.getPrototypeOf(value);
-			if (prototype !== Object.prototype && prototype !== null && !Array.isArray(value))
-				throw notJson("object");
-			yield value as object;
-		} else if (kind === "bigint" || kind === "function" || kind === "symbol") throw notJson(kind);
-	}
-}
-
-const notJson = (kind: string): AiError =>
-	badInput(`the inputs contain a value that JSON does not have: ${kind}`);
 
 function startsWithBrace(bytes: Uint8Array): boolean {
 	return bytes.subarray(0, MAX_BYTES_BEFORE_JSON).find((byte) => !BEFORE_JSON.has(byte)) === OPENING_BRACE;

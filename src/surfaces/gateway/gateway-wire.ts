@@ -16,7 +16,7 @@ import { timeOfId } from "../../gateways/logs/log-row.ts";
 import { mergedOptions, optionsInBinding, optionsInHeaders } from "../../gateways/options.ts";
 import type { Step } from "../../gateways/run/step.ts";
 import { parseFields, readStored } from "../../http/account-request.ts";
-import { boundDepth } from "../../http/body.ts";
+import { boundDepth } from "../../http/bound-depth.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { inOwnContext } from "../../http/own-context.ts";
 import { BY_MODEL, pathParameter } from "../../http/route.ts";

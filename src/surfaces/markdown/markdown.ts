@@ -20,7 +20,8 @@ import {
 	gatewayOfOptions,
 	type ModelGateway,
 } from "../../gateways/run/model-in-gateway.ts";
-import { boundDepth, parseText, readBody, readJson } from "../../http/body.ts";
+import { parseText, readBody, readJson } from "../../http/body.ts";
+import { boundDepth } from "../../http/bound-depth.ts";
 import { countRequest } from "../../http/count-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";

@@ -1,7 +1,8 @@
 /** The inputs of a `run` over RPC. Their bytes count as buffered until the request has its answer. */
 import { AiError } from "../../core/errors.ts";
 import type { BufferHold } from "../../core/process-counts.ts";
-import { boundDepth, readStream } from "../../http/body.ts";
+import { readStream } from "../../http/body.ts";
+import { boundDepth } from "../../http/bound-depth.ts";
 import type { Limits } from "../../pipeline/limits.ts";
 import type { Inputs } from "../../pipeline/request.ts";
 

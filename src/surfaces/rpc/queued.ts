@@ -1,6 +1,6 @@
 /** A `run` over RPC that belongs to the asynchronous queue. */
 import { GATEWAY_ID, gatewayOfOptions } from "../../gateways/run/model-in-gateway.ts";
-import { boundDepth } from "../../http/body.ts";
+import { boundDepth } from "../../http/bound-depth.ts";
 import { REQUEST_ID } from "../../http/envelope.ts";
 import type { AppCall } from "../route.ts";
 
