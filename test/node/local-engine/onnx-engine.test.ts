@@ -399,6 +399,8 @@ describe.skipIf(!program)("the engine of ONNX models", () => {
 				async (phase) => {
 					// The phases begin without a process of the model.
 					await engine.post("/models/unload", { model: "endless" });
+					// The command does not wait for the end of the process.
+					await reaches("endless", "unloaded");
 					const { answer } = (await PHASES[phase]?.()) ?? {};
 					const pid = (await stateOf("endless"))?.pid ?? 0;
 					expect(isRunning(pid)).toBe(true);
