@@ -1,22 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { type Flushes, FlushSchedule } from "../../src/core/flush-schedule.ts";
+import { TestTimers } from "../timers.ts";
 
 /** Time passes only in `pass`. A test may set the clock. */
 function world() {
 	const state = { passed: 0, clockSetBy: 1_000_000_000, hasRequest: true, contexts: 0 };
-	let timers: { at: number; fire(): void }[] = [];
+	const timers = new TestTimers(() => state.passed);
 	const wakes: number[] = [];
 	const schedule = new FlushSchedule({
 		now: () => state.passed + state.clockSetBy,
-		wait: (ms, signal) =>
-			new Promise((fire, reject) => {
-				const timer = { at: state.passed + ms, fire };
-				timers.push(timer);
-				signal?.addEventListener("abort", () => {
-					timers = timers.filter((each) => each !== timer);
-					reject(signal.reason);
-				});
-			}),
+		wait: timers.wait,
 		waitUntil: (promise) => {
 			if (!state.hasRequest) throw new Error("no request is running");
 			state.contexts++;
@@ -49,11 +42,10 @@ function world() {
 		const end = state.passed + ms;
 		for (;;) {
 			await settle();
-			const [next] = timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
+			const next = timers.dueBy(end);
 			if (!next) break;
 			state.passed = next.at;
 			wakes.push(next.at);
-			timers = timers.filter((timer) => timer !== next);
 			next.fire();
 		}
 		state.passed = end;
@@ -61,10 +53,8 @@ function world() {
 	return {
 		...{ owner, pass, settle, state },
 		/** The runtime ends the context that the loop runs in. */
-		endContext: () => {
-			timers = [];
-		},
-		waiting: () => timers.length,
+		endContext: () => timers.clear(),
+		waiting: () => timers.times.length,
 		/** The times at which a timer has fired. */
 		wakes: () => wakes,
 	};

@@ -14,6 +14,7 @@ import type { LimitStatus } from "../../../src/accounts/durable/limit-status.ts"
 import type { OpenAccount } from "../../../src/accounts/durable/open-account.ts";
 import { AiError } from "../../../src/core/errors.ts";
 import { OpenObjects } from "../../../src/core/open-objects.ts";
+import { TestTimers } from "../../timers.ts";
 import {
 	type AccountCalls,
 	admission,
@@ -66,19 +67,10 @@ function isolate({
 	shard,
 }: IsolateOptions = {}): Isolate {
 	let now = 1_000_000;
-	let timers: { at: number; fire(): void }[] = [];
+	const timers = new TestTimers(() => now);
 	const running = new Set<Promise<unknown>>();
 	const calls: Isolate["calls"] = [];
 	const logged: AiError[] = [];
-
-	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
-		new Promise((resolve) => {
-			const timer = { at: now + milliseconds, fire: resolve };
-			timers.push(timer);
-			signal?.addEventListener("abort", () => {
-				timers = timers.filter((each) => each !== timer);
-			});
-		});
 
 	const faulty = async <T>(method: string, settlements: number, call: () => Promise<T>): Promise<T> => {
 		calls.push([method, settlements]);
@@ -87,7 +79,7 @@ function isolate({
 		if (fault === "hung") return new Promise(() => {});
 		const answer = await call();
 		if (fault === "unanswered") throw new Error("network connection lost");
-		if (fault === "slow") await wait(600);
+		if (fault === "slow") await timers.wait(600);
 		return answer;
 	};
 	/** How a call of the object appears in `calls`; nothing for a report, which never fails. */
@@ -137,7 +129,7 @@ function isolate({
 			}),
 			openObjects: new OpenObjects({ max: maxOpen, now: () => now }),
 			now: () => now,
-			wait,
+			wait: timers.wait,
 			waitUntil: (promise) => {
 				running.add(promise);
 				promise.finally(() => running.delete(promise));
@@ -150,22 +142,21 @@ function isolate({
 		fault: "none",
 		logged,
 		get waits() {
-			return timers.map(({ at }) => at - now);
+			return timers.times.map((at) => at - now);
 		},
 		pass: async (milliseconds) => {
 			const end = now + milliseconds;
 			while (true) {
 				await settled();
-				const [next] = timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
+				const next = timers.dueBy(end);
 				if (!next) break;
 				now = next.at;
-				timers = timers.filter((timer) => timer !== next);
 				next.fire();
 			}
 			now = end;
 		},
 		endContexts: () => {
-			timers = [];
+			timers.clear();
 			running.clear();
 		},
 	};
@@ -174,10 +165,10 @@ function isolate({
 	async function settled(): Promise<void> {
 		let before: string;
 		do {
-			before = `${running.size} ${timers.length} ${calls.length}`;
+			before = `${running.size} ${timers.times.length} ${calls.length}`;
 			// The real object answers calls in order.
 			await callsTo(PACER).verify({ kind: "operator" }, "read");
-		} while (before !== `${running.size} ${timers.length} ${calls.length}`);
+		} while (before !== `${running.size} ${timers.times.length} ${calls.length}`);
 	}
 	return self;
 }

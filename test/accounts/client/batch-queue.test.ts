@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Admission, Admitted } from "../../../src/accounts/admission.ts";
 import { BatchQueue } from "../../../src/accounts/client/batch-queue.ts";
+import { TestTimers } from "../../timers.ts";
 import { admission } from "../fixtures.ts";
 
 interface Call {
@@ -13,15 +14,12 @@ interface Call {
 /** A queue whose calls the test answers, and whose time the test sets. */
 function queue() {
 	let now = 1_000;
-	let timers: { at: number; fire(): void }[] = [];
+	const timers = new TestTimers(() => now);
 	const alive = new Set<Promise<unknown>>();
 	const calls: Call[] = [];
 	const admissions = new BatchQueue<Admission, Admitted>({
 		now: () => now,
-		wait: (milliseconds) =>
-			new Promise((resolve) => {
-				timers.push({ at: now + milliseconds, fire: resolve });
-			}),
+		wait: timers.wait,
 		waitUntil: (promise) => {
 			alive.add(promise);
 			promise.finally(() => alive.delete(promise));
@@ -54,9 +52,7 @@ function queue() {
 		alive,
 		isIdle: () => admissions.isIdle,
 		/** As if the contexts of the waiting requests ended. */
-		loseTimers: () => {
-			timers = [];
-		},
+		loseTimers: () => timers.clear(),
 		admit: (ticket: string) => {
 			const admitted = admissions.add(admission({ ticket }), admitAll);
 			admitted.catch(() => {});
@@ -66,10 +62,9 @@ function queue() {
 			const end = now + milliseconds;
 			for (;;) {
 				await settled();
-				const [next] = timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
+				const next = timers.dueBy(end);
 				if (!next) break;
 				now = next.at;
-				timers = timers.filter((timer) => timer !== next);
 				next.fire();
 			}
 			now = end;

@@ -5,6 +5,7 @@ import { Journal } from "../../../src/accounts/client/journal.ts";
 import { type JournalPace, journalPace } from "../../../src/accounts/client/lease-demand.ts";
 import type { Lease } from "../../../src/accounts/lease.ts";
 import { FlushSchedule, type FlushServices } from "../../../src/core/flush-schedule.ts";
+import { TestTimers } from "../../timers.ts";
 import { admission, fixedCost, settlement } from "../fixtures.ts";
 
 const START = 1_000_000;
@@ -18,19 +19,13 @@ function journalOf(
 	const state = { time: START, idle: 0, confirmedAt: Number.NEGATIVE_INFINITY };
 	const batches: JournalBatch[] = [];
 	const waits: number[] = [];
-	let timers: { at: number; fire(): void }[] = [];
 	const now = () => state.time;
+	const timers = new TestTimers(now);
 	const flushServices: FlushServices = {
 		now,
 		wait: (ms, signal) => {
 			waits.push(ms);
-			return new Promise((fire) => {
-				const timer = { at: state.time + ms, fire };
-				timers.push(timer);
-				signal?.addEventListener("abort", () => {
-					timers = timers.filter((each) => each !== timer);
-				});
-			});
+			return timers.wait(ms, signal);
 		},
 		waitUntil: () => {},
 	};
@@ -71,10 +66,9 @@ function journalOf(
 			const end = state.time + ms;
 			for (;;) {
 				for (let turn = 0; turn < 20; turn++) await Promise.resolve();
-				const [due] = timers.filter(({ at }) => at <= end).sort((one, other) => one.at - other.at);
+				const due = timers.dueBy(end);
 				if (!due) break;
 				state.time = Math.max(state.time, due.at);
-				timers = timers.filter((timer) => timer !== due);
 				due.fire();
 			}
 			state.time = end;

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Admission, Budget, JournalBatch, Settlement } from "../../../src/accounts/admission.ts";
 import { Journal } from "../../../src/accounts/client/journal.ts";
 import { FlushSchedule, type FlushServices } from "../../../src/core/flush-schedule.ts";
+import { TestTimers } from "../../timers.ts";
 import {
 	admission,
 	fixedCost,
@@ -22,11 +23,6 @@ const COST = 100;
 const request = (fields: Partial<Admission> = {}): Admission =>
 	admission({ cost: fixedCost(COST), budgets: [DAILY], rates: [RATE], ...fields });
 
-interface Timer {
-	at: number;
-	fire(): void;
-}
-
 /** One isolate. All isolates of a test share the ledger and the time. */
 class Isolate {
 	fault: Fault = "none";
@@ -34,22 +30,16 @@ class Isolate {
 	givenUp = 0;
 	idle = 0;
 	readonly journal: Journal;
-	timers: Timer[] = [];
+	readonly timers: TestTimers;
 	readonly #bench: LedgerBench;
 
 	constructor(bench: LedgerBench) {
 		this.#bench = bench;
 		const now = () => bench.time;
+		this.timers = new TestTimers(now);
 		const flushServices: FlushServices = {
 			now,
-			wait: (ms, signal) =>
-				new Promise((fire) => {
-					const timer = { at: bench.time + ms, fire };
-					this.timers.push(timer);
-					signal?.addEventListener("abort", () => {
-						this.timers = this.timers.filter((each) => each !== timer);
-					});
-				}),
+			wait: this.timers.wait,
 			waitUntil: () => {},
 		};
 		this.journal = new Journal(
@@ -107,14 +97,10 @@ async function pass(bench: LedgerBench, isolates: readonly Isolate[], ms: number
 	const end = bench.time + ms;
 	for (;;) {
 		for (let i = 0; i < 20; i++) await Promise.resolve();
-		const due = isolates
-			.flatMap((isolate) => isolate.timers.map((timer) => ({ isolate, timer })))
-			.filter(({ timer }) => timer.at <= end)
-			.sort((a, b) => a.timer.at - b.timer.at)[0];
+		const [due] = isolates.flatMap(({ timers }) => timers.dueBy(end) ?? []).sort((a, b) => a.at - b.at);
 		if (!due) break;
-		bench.time = Math.max(bench.time, due.timer.at);
-		due.isolate.timers = due.isolate.timers.filter((timer) => timer !== due.timer);
-		due.timer.fire();
+		bench.time = Math.max(bench.time, due.at);
+		due.fire();
 	}
 	bench.time = end;
 }
@@ -219,9 +205,9 @@ describe("a journal", () => {
 			isolate.settle(settlement(first.ticket));
 			// The batch, and the step that finds nothing to send.
 			await pass(bench, [isolate], 600);
-			expect(isolate.timers).toEqual([]);
+			expect(isolate.timers.times).toEqual([]);
 			isolate.settle(settlement(second.ticket));
-			expect(isolate.timers.map(({ at }) => at - bench.time)).toEqual([150]);
+			expect(isolate.timers.times.map((at) => at - bench.time)).toEqual([150]);
 		}));
 
 	it("sends a batch again unchanged until it is confirmed, and gives up after four failures", () =>
