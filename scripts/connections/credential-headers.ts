@@ -1,10 +1,13 @@
-/** Headers that may contain a token (src/http/credentials.ts). */
-export const KEY_HEADERS = [
-	"cf-aig-authorization",
-	"authorization",
-	"x-api-key",
-	"api-key",
-	"x-goog-api-key",
-];
+/** Headers that may contain a token. */
+import {
+	ANTHROPIC_KEY,
+	AUTHORIZATION,
+	AZURE_KEY,
+	GATEWAY_AUTHORIZATION,
+	GEMINI_KEYS,
+} from "../../src/http/credentials.ts";
+
+const LOCATIONS = [GATEWAY_AUTHORIZATION, AUTHORIZATION, ANTHROPIC_KEY, AZURE_KEY, ...GEMINI_KEYS];
+export const KEY_HEADERS = LOCATIONS.flatMap((location) => (location.in === "header" ? location.name : []));
 /** One of the subprotocols that a websocket offers may contain a token. */
 export const PROTOCOLS = "sec-websocket-protocol";

@@ -4,6 +4,8 @@
  * invented, and a path without a credential answers to any.
  */
 import { hash } from "node:crypto";
+import { BoundedSet } from "../../src/core/bounded-set.ts";
+import { listedProtocols, tokenInProtocols } from "../../src/http/credentials.ts";
 import { KEY_HEADERS, PROTOCOLS } from "./credential-headers.ts";
 import type { MessageHead } from "./framing.ts";
 import type { PacedCaller } from "./pace.ts";
@@ -16,29 +18,21 @@ const WEIGHT_OF_STRANGERS = 0.2;
 const MAX_CHARACTERS = 1_024;
 
 const SCHEME = /^(?:bearer|token|key) +/i;
-const PROTOCOL = /(?:^|,)[ \t]*cf-aig-authorization\.([^, \t]+)/;
 
 /** The hashes of the texts that may be the request's token, without their schemes. */
 export function credentialsOf({ headers, startLine: [, target = ""] }: MessageHead): string[] {
 	const texts = KEY_HEADERS.map((name) => headers.get(name)?.replace(SCHEME, ""));
-	if (headers.has(PROTOCOLS)) texts.push(decoded(PROTOCOL.exec(headers.get(PROTOCOLS) ?? "")?.[1]));
+	const protocols = headers.get(PROTOCOLS);
+	if (protocols) texts.push(tokenInProtocols(listedProtocols(protocols)));
 	if (target.includes("key="))
 		texts.push(new URLSearchParams(target.slice(target.indexOf("?") + 1)).get("key") ?? undefined);
 	return texts.flatMap((text) => (text && text.length <= MAX_CHARACTERS ? [hash("sha256", text)] : []));
 }
 
-function decoded(text = ""): string | undefined {
-	try {
-		return decodeURIComponent(text);
-	} catch {
-		return undefined;
-	}
-}
-
 export class KnownCallers {
 	readonly #operatorHash: () => string | undefined;
 	/** By hash. */
-	readonly #accepted = new Set<string>();
+	readonly #accepted = new BoundedSet<string>(MAX_CALLERS);
 
 	/** `operatorHash`: of the operator's token, which is always accepted. */
 	constructor(operatorHash: () => string | undefined = () => undefined) {
@@ -48,9 +42,8 @@ export class KnownCallers {
 	/** The hashes of tokens that the gateway has verified. */
 	accept(hashes: readonly string[]): void {
 		for (const one of hashes) {
+			// The newest again.
 			this.#accepted.delete(one);
-			const [oldest] = this.#accepted;
-			if (this.#accepted.size >= MAX_CALLERS && oldest !== undefined) this.#accepted.delete(oldest);
 			this.#accepted.add(one);
 		}
 	}

@@ -135,16 +135,18 @@ function textAt(request: HonoRequest, { in: place, name, requires }: CredentialL
 		case "query":
 			return request.query(name);
 		case "protocol":
-			return tokenIn(
-				offeredProtocols(request.raw).find((protocol) => protocol.startsWith(name)),
-				name,
-			);
+			return tokenInProtocols(offeredProtocols(request.raw), name);
 		default:
 			return place satisfies never;
 	}
 }
 
-function tokenIn(protocol: string | undefined, prefix: string): string | undefined {
+/** The token in the first of these subprotocols that begins with the prefix. */
+export function tokenInProtocols(
+	protocols: readonly string[],
+	prefix = WEBSOCKET_PROTOCOL.name,
+): string | undefined {
+	const protocol = protocols.find((one) => one.startsWith(prefix));
 	try {
 		return protocol === undefined ? undefined : decodeURIComponent(protocol.slice(prefix.length));
 	} catch {
@@ -152,9 +154,13 @@ function tokenIn(protocol: string | undefined, prefix: string): string | undefin
 	}
 }
 
+/** The subprotocols in the text of the header. */
+export const listedProtocols = (header: string): string[] =>
+	header.split(",").map((protocol) => protocol.trim());
+
 /** The subprotocols of a handshake. */
 export const offeredProtocols = ({ headers }: Request): string[] =>
-	(headers.get("sec-websocket-protocol") ?? "").split(",").map((protocol) => protocol.trim());
+	listedProtocols(headers.get("sec-websocket-protocol") ?? "");
 
 /** The subprotocol that the reply to a handshake selects: the first that is not a token. A browser requires one if it offers some. */
 export const selectedProtocol = (request: Request): string | undefined =>
