@@ -52,10 +52,10 @@ const withoutMarks = (text: string): string => text.replace(/[^\p{L}\p{N}]/gu, "
 /** Whether one of two names begins with the other one, at the beginning of a word. */
 function isPart(part: string, full: string): boolean {
 	if (part.length < MIN_PART) return false;
-	const whole = withoutMarks(full);
-	if (whole.length >= MIN_PART && part.startsWith(whole)) return true;
-	const words = full.split(/[^\p{L}\p{N}]+/u);
-	return words.some((_, first) => words.slice(first).join("").startsWith(part));
+	const letters = withoutMarks(full);
+	if (letters.length >= MIN_PART && part.startsWith(letters)) return true;
+	const parts = full.split(/[^\p{L}\p{N}]+/u);
+	return parts.some((_, first) => parts.slice(first).join("").startsWith(part));
 }
 
 /**

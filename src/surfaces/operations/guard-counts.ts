@@ -1,6 +1,7 @@
 /**
  * The entrypoint `Connections`: the connection guard and the watch of the disk send their counts to it, because they are in other
- * processes. The guard also tells when the process is idle after a load, and the answers to its probes say which tokens were accepted. It has no route: only the owner of the socket can call it.
+ * processes. The guard also tells when the process is idle after a load, and the answers to its probes say which tokens were accepted. It
+ * has no route: only the owner of the socket can call it.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
 import * as z from "zod";
