@@ -1,4 +1,4 @@
-/** Processes that this one has started. */
+/** Whether processes run, and the end of those that this one has started. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 
@@ -14,4 +14,15 @@ export async function stop(child: ChildProcess): Promise<void> {
 	child.ref();
 	child.kill("SIGKILL");
 	await ended;
+}
+
+/** Also one that this process has not started. */
+export function isRunning(pid: number): boolean {
+	if (!(pid > 0)) return false;
+	try {
+		return process.kill(pid, 0);
+	} catch (error) {
+		// It belongs to another user.
+		return error instanceof Error && "code" in error && error.code === "EPERM";
+	}
 }

@@ -2,6 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
+import { isRunning } from "./child.ts";
 
 const CHECK_MS = 250;
 
@@ -46,15 +47,6 @@ function processOf(pid: number): { name: string; parent: number } | undefined {
 		return { name: basename(path), parent: Number(parent) };
 	} catch {
 		return undefined;
-	}
-}
-
-function isRunning(pid: number): boolean {
-	try {
-		return process.kill(pid, 0);
-	} catch (error) {
-		// It belongs to another user.
-		return (error as NodeJS.ErrnoException).code === "EPERM";
 	}
 }
 

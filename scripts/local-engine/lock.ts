@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
+import { isRunning } from "../child.ts";
 import { LOCK } from "./store.ts";
 
 const RENEW_MS = 5_000;
@@ -71,15 +72,5 @@ function read(lock: string): string | undefined {
 		return readFileSync(lock, "utf8");
 	} catch {
 		return undefined;
-	}
-}
-
-function isRunning(pid: number): boolean {
-	if (!(pid > 0)) return false;
-	try {
-		return process.kill(pid, 0);
-	} catch (error) {
-		// It belongs to another user.
-		return error instanceof Error && "code" in error && error.code === "EPERM";
 	}
 }

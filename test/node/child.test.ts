@@ -2,16 +2,17 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, it } from "vitest";
-import { hasEnded, stop } from "../../scripts/child.ts";
+import { hasEnded, isRunning, stop } from "../../scripts/child.ts";
 
 const start = (script: string) => spawn(process.execPath, ["-e", script], { stdio: "ignore" });
 const FOR_EVER = "setInterval(() => {}, 1_000)";
 
 it("stops a process that runs", async () => {
 	const child = start(FOR_EVER);
-	expect(hasEnded(child)).toBe(false);
+	const pid = child.pid ?? 0;
+	expect([hasEnded(child), isRunning(pid)]).toEqual([false, true]);
 	await stop(child);
-	expect(hasEnded(child)).toBe(true);
+	expect([hasEnded(child), isRunning(pid)]).toEqual([true, false]);
 });
 
 it.skipIf(process.platform === "win32").each([
@@ -24,4 +25,8 @@ it.skipIf(process.platform === "win32").each([
 	await ended;
 	expect(hasEnded(child)).toBe(true);
 	await stop(child);
+});
+
+it.each([0, -1, Number.NaN])("no process has the id %d", (pid) => {
+	expect(isRunning(pid)).toBe(false);
 });

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { isRunning } from "../../scripts/child.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { ganglion } from "./cli/run.ts";
 import { start, stopHosts } from "./plugin/host.ts";
@@ -108,13 +109,6 @@ function localModel(): Record<string, string> {
 	return { GANGLION_MODELS: models, LLAMA_SERVER: resolve("test/node/local-engine/llama-server.mjs") };
 }
 
-const isRunning = (pid: number): boolean => {
-	try {
-		return process.kill(pid, 0);
-	} catch {
-		return false;
-	}
-};
 const pidIn = (text: string): number => Number(/of process (\d+)/.exec(text)?.[1]);
 
 let project: Project;

@@ -1,15 +1,8 @@
 /** What a test starts does not outlive it. */
 import { resolve } from "node:path";
 import { expect, it } from "vitest";
+import { isRunning } from "../../scripts/child.ts";
 import { runScript } from "./script.ts";
-
-const isRunning = (pid: number): boolean => {
-	try {
-		return process.kill(pid, 0);
-	} catch {
-		return false;
-	}
-};
 
 it.each(["SIGTERM", "SIGKILL"] as const)(
 	"a script ends with the process that runs it, by %s",

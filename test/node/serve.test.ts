@@ -16,6 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { isRunning } from "../../scripts/child.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { CLI } from "./cli/run.ts";
 import { runScript, type Script, stopScripts } from "./script.ts";
@@ -323,15 +324,7 @@ describe("ganglion serve", () => {
 		const left = Number(readFileSync(join(folder, "state/workerd.pid"), "utf8"));
 		first.script.kill("SIGKILL");
 		await first.script.exit;
-		// Signal 0 only checks whether the process exists.
-		const isRunning = (): boolean => {
-			try {
-				return process.kill(left, 0);
-			} catch {
-				return false;
-			}
-		};
-		await expect.poll(isRunning, { timeout: 10_000 }).toBe(false);
+		await expect.poll(() => isRunning(left), { timeout: 10_000 }).toBe(false);
 		const socket = join(folder, "state/drain.sock");
 		rmSync(socket, { force: true });
 		const runtime = createServer().listen(socket);

@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { isRunning } from "../../../scripts/child.ts";
 import { freePort } from "../../../scripts/free-port.ts";
 import { findLlamaServer, installLine } from "../../../scripts/local-engine/binary.ts";
 import { examineLocalModels } from "../../../scripts/local-engine/doctor.ts";
@@ -117,14 +118,6 @@ async function stateOf(engine: LocalEngine, model: string): Promise<StatusRow | 
 	const { models } = (await response.json()) as { models: StatusRow[] };
 	return models.find(({ name }) => name === model);
 }
-
-const isRunning = (pid: number): boolean => {
-	try {
-		return process.kill(pid, 0);
-	} catch {
-		return false;
-	}
-};
 
 describe("the local engine", () => {
 	it("answers for files on the disk, by the ids of the catalogue, with a key", async () => {
