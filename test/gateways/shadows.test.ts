@@ -2,12 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { configure } from "../../src/config/index.ts";
 import { RequestShare } from "../../src/gateways/shadows/request-share.ts";
-import { Random } from "../../tools/soak/random.ts";
-
-const seeded = (seed: number): (() => number) => {
-	const random = new Random(seed);
-	return () => random.next();
-};
+import { uniformNumbers } from "../../tools/soak/random.ts";
 
 const chosen = (sample: RequestShare, requests: number): number[] =>
 	Array.from({ length: requests }, (_, index) => (sample.next() ? [index] : [])).flat();
@@ -21,18 +16,18 @@ describe("the share of a shadow", () => {
 		[1, 1_000],
 	])("of %d has exactly %d of each 1,000 requests, whatever the random numbers are", (share, count) => {
 		for (const seed of [1, 2, 3]) {
-			const sample = new RequestShare(share, seeded(seed));
+			const sample = new RequestShare(share, uniformNumbers(seed));
 			for (let block = 0; block < 3; block++) expect(chosen(sample, 1_000)).toHaveLength(count);
 		}
 	});
 
 	it("is exact over more requests if its share has more digits", () => {
-		expect(chosen(new RequestShare(0.0004, seeded(4)), 10_000)).toHaveLength(4);
+		expect(chosen(new RequestShare(0.0004, uniformNumbers(4)), 10_000)).toHaveLength(4);
 	});
 
 	it("is spread, and not the same each time", () => {
-		const half = chosen(new RequestShare(0.5, seeded(5)), 1_000);
-		expect(half).not.toEqual(chosen(new RequestShare(0.5, seeded(6)), 1_000));
+		const half = chosen(new RequestShare(0.5, uniformNumbers(5)), 1_000);
+		expect(half).not.toEqual(chosen(new RequestShare(0.5, uniformNumbers(6)), 1_000));
 		// Requests of two kinds that take turns: each kind has about a half.
 		const even = half.filter((index) => index % 2 === 0).length;
 		expect(even).toBeGreaterThan(200);

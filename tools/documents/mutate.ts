@@ -1,6 +1,6 @@
 /** Damages files at random, and can repeat it: the same seed gives the same file. */
 import { unzipSync, zipSync } from "fflate";
-import { Random } from "../soak/random.ts";
+import { uniformNumbers } from "../soak/random.ts";
 
 const MAX_CHANGES = 8;
 const MAX_BLOCK = 64;
@@ -10,8 +10,7 @@ const NUMBERS = ["0", "-1", "65536", "2147483647", "4294967295", "99999999999", 
 
 /** A container is damaged itself, or a part inside of it. */
 export function mutated(bytes: Uint8Array, seed: number): Uint8Array {
-	const numbers = new Random(seed);
-	const random = () => numbers.next();
+	const random = uniformNumbers(seed);
 	const isContainer = bytes[0] === 0x50 && bytes[1] === 0x4b;
 	if (!isContainer || random() < 0.2) return changed(bytes, random);
 	const parts = unzipSync(bytes);

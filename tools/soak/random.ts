@@ -40,3 +40,9 @@ export class Random {
 		throw new Error("no weights");
 	}
 }
+
+/** The numbers of `next`, as a function. */
+export function uniformNumbers(seed: number): () => number {
+	const random = new Random(seed);
+	return () => random.next();
+}

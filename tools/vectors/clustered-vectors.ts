@@ -1,15 +1,10 @@
 /** Vectors in clusters, the same for the same seed, and their exact neighbours. */
-import { Random } from "../soak/random.ts";
+import { uniformNumbers } from "../soak/random.ts";
 
 const CLUSTERS = 2_000;
 /** Of a vector around its cluster, whose own deviation is 1. */
 const DEVIATION = 0.7;
 const CLUSTER_SEED = 1;
-
-function uniformNumbers(seed: number): () => number {
-	const random = new Random(seed);
-	return () => random.next();
-}
 
 /** By the method of Box and Muller. */
 const normal = (uniform: () => number): number =>
