@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { atRate } from "../../tools/bench/quiet-load.ts";
 
 const paths: string[] = [];
@@ -14,6 +14,11 @@ const engine = createServer((request, response) => {
 	if (paths.length === COUNT) for (const answer of waiting) answer();
 });
 beforeAll(() => once(engine.listen(0, "127.0.0.1"), "listening"));
+// Also before another try, whose requests would otherwise never have an answer.
+beforeEach(() => {
+	paths.length = 0;
+	waiting.length = 0;
+});
 afterAll(() => void engine.close());
 
 it("a low rate sends all its requests in turn, although none is answered", async () => {
