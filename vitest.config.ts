@@ -213,7 +213,7 @@ export default defineConfig({
 					exclude: ["test/clients/**", "test/console/**", "test/extending/**", "test/node/**"],
 					// What an object prints would be a call to Vitest, whose answer never arrives if the object's request has ended; the run would not end.
 					disableConsoleIntercept: true,
-					setupFiles: ["test/property-settings.ts"],
+					setupFiles: ["test/property-settings.ts", "test/real-timers.ts"],
 					globalSetup: ["test/storage/blobs/s3-server.ts"],
 					// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.
 					testTimeout: 60_000,
@@ -234,7 +234,7 @@ export default defineConfig({
 				// The project's own scripts and packages, on Node.
 				test: {
 					name: "node",
-					setupFiles: ["test/property-settings.ts"],
+					setupFiles: ["test/property-settings.ts", "test/real-timers.ts"],
 					include: ["test/node/**/*.test.ts"],
 					globalSetup: "test/built.ts",
 					...SHARED_MODULES,

@@ -1,5 +1,6 @@
 /** A fake upstream: it answers with a function of the test, and records the requests and whether they were aborted. */
 
+import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { BackendServices, CallReport, Target } from "../../src/backends/backend.ts";
 import type { Call } from "../../src/backends/transport/upstream-failure.ts";
 import { type StartTimer, startNativeTimer } from "../../src/core/lazy-timer.ts";
@@ -89,6 +90,19 @@ export interface TestCall extends Call {
 }
 
 const running = new Set<object>();
+
+/** Each test has the clock. After it, no limit of its calls may run: it would hold the request open. `now`: when it begins, in milliseconds. */
+export function withFakeTimers(now = () => Date.now()): void {
+	beforeEach(() => {
+		// Other tests share this module, and may have left calls that are not over.
+		running.clear();
+		vi.useFakeTimers({ now: now() });
+	});
+	afterEach(() => {
+		vi.useRealTimers();
+		expect(runningTimers()).toBe(0);
+	});
+}
 
 /** As the native timer, but counted: `vi.getTimerCount` also counts those of other tests, which share the isolate. */
 const countedTimer: StartTimer = (milliseconds, onTime) => {

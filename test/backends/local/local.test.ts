@@ -1,5 +1,5 @@
 /** The backend of models on this machine, against replies that llama-server (build 11669) gave, and problems of the local engine. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { local } from "../../../src/backends/local/index.ts";
 import { Catalog } from "../../../src/models/catalog.ts";
 import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
@@ -120,6 +120,7 @@ describe("a call of a model with a process of its own", () => {
 
 	it("goes to the engine again after five seconds, because another process may have the port", async () => {
 		vi.useFakeTimers({ toFake: ["Date"] });
+		onTestFinished(() => void vi.useRealTimers());
 		const { path, asks } = engine();
 		const addresses: string[] = [];
 		for (const seconds of [0, 4.9, 0.2, 4.9]) {
@@ -128,7 +129,6 @@ describe("a call of a model with a process of its own", () => {
 			await outputOf(asking);
 			addresses.push(...urls(asking));
 		}
-		vi.useRealTimers();
 		expect(addresses).toEqual([path, `${OWN}/v1/chat/completions`, path, `${OWN}/v1/chat/completions`]);
 	});
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import * as z from "zod";
 import { ChunkReader, relayChunks } from "../../../src/backends/transport/chunk-stream.ts";
 import { startDeadline } from "../../../src/backends/transport/deadline.ts";
@@ -28,6 +28,7 @@ import {
 	TARGET,
 	type TestCall,
 	tap,
+	withFakeTimers,
 } from "../upstream.ts";
 
 const recorded = {
@@ -667,13 +668,7 @@ describe("an event that is malformed", () => {
 describe("time limits", () => {
 	const { idleMs, totalMs } = TARGET.timeouts;
 
-	beforeEach(() => {
-		vi.useFakeTimers();
-	});
-	afterEach(() => {
-		expect(runningTimers()).toBe(0);
-		vi.useRealTimers();
-	});
+	withFakeTimers();
 
 	/** A stream that has begun. */
 	async function opened() {

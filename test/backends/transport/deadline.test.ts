@@ -1,22 +1,16 @@
 /** The limits hold when the clock is set back during a call. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ChunkReader } from "../../../src/backends/transport/chunk-stream.ts";
 import { startDeadline } from "../../../src/backends/transport/deadline.ts";
 import { EventScanner } from "../../../src/backends/transport/event-scanner.ts";
-import { callOf, json, runningTimers, type TestCall } from "../upstream.ts";
+import { callOf, json, type TestCall, withFakeTimers } from "../upstream.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const timeouts = { headerMs: 1_000, idleMs: 2_000, totalMs: 10_000 };
 
-beforeEach(() => {
-	// Not in the past: objects of other tests set their alarms by this clock, and the runtime would start those of the past at once.
-	vi.useFakeTimers({ now: Date.now() + DAY_MS });
-});
-afterEach(() => {
-	expect(runningTimers()).toBe(0);
-	vi.useRealTimers();
-});
+// Not in the past: objects of other tests set their alarms by this clock, and the runtime would start those of the past at once.
+withFakeTimers(() => Date.now() + DAY_MS);
 
 const setBack = () => vi.setSystemTime(Date.now() - HOUR_MS);
 const testCall = (): TestCall => callOf(() => json({}), { target: { timeouts } });

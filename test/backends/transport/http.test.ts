@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { getBytes, getJson, postBytes, postJson, postStream } from "../../../src/backends/transport/http.ts";
 import { AiError } from "../../../src/core/errors.ts";
@@ -9,23 +9,16 @@ import {
 	json,
 	KEY,
 	neverAnswers,
-	runningTimers,
 	TARGET,
 	type TestCall,
 	tap,
+	withFakeTimers,
 } from "../upstream.ts";
 
 const Reply = z.looseObject({ answer: z.number() });
 const MiB = 1024 * 1024;
 
-beforeEach(() => {
-	vi.useFakeTimers();
-});
-afterEach(() => {
-	// A timer that outlives its call would hold the request open.
-	expect(runningTimers()).toBe(0);
-	vi.useRealTimers();
-});
+withFakeTimers();
 
 describe("the request", () => {
 	it("is a POST of JSON with the target's headers and key", async () => {

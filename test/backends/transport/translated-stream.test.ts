@@ -3,7 +3,7 @@
  * `chunk-stream.test.ts`, and here once.
  */
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import {
 	postTranslated,
@@ -24,6 +24,7 @@ import {
 	TARGET,
 	type TestCall,
 	tap,
+	withFakeTimers,
 } from "../upstream.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -325,13 +326,7 @@ describe("the upstream's end event", () => {
 describe("time limits", () => {
 	const { idleMs, totalMs } = TARGET.timeouts;
 
-	beforeEach(() => {
-		vi.useFakeTimers();
-	});
-	afterEach(() => {
-		expect(runningTimers()).toBe(0);
-		vi.useRealTimers();
-	});
+	withFakeTimers();
 
 	it("apply between two pieces before the first chunk", async () => {
 		const upstream = tap();
