@@ -1,5 +1,7 @@
 /** Waits that end only when the test fires their timers. The test has the clock. */
 
+import type { StartTimer } from "../src/core/lazy-timer.ts";
+
 interface TestTimer {
 	readonly at: number;
 	/** Ends its wait. */
@@ -45,3 +47,9 @@ export class TestTimers {
 		this.#timers.clear();
 	}
 }
+
+/** A limit that has passed before the other side can answer. */
+export const firedAtOnce: StartTimer = (_, onTime) => {
+	const timer = setTimeout(onTime);
+	return { cancel: () => clearTimeout(timer) };
+};

@@ -1,12 +1,31 @@
 import { startNativeTimer } from "./lazy-timer.ts";
 
 /** Settles as the work does, or rejects with `late()` after the time. The work goes on. */
-export async function withTimeout<T>(work: Promise<T>, milliseconds: number, late: () => Error): Promise<T> {
+export async function withTimeout<T>(
+	work: Promise<T>,
+	milliseconds: number,
+	late: () => Error,
+	startTimer = startNativeTimer,
+): Promise<T> {
 	const { promise: tooLate, reject } = Promise.withResolvers<never>();
-	const timer = startNativeTimer(milliseconds, () => reject(late()));
+	const timer = startTimer(milliseconds, () => reject(late()));
 	try {
 		return await Promise.race([work, tooLate]);
 	} finally {
 		timer.cancel();
 	}
+}
+
+/** As {@link withTimeout}. The signal of the work fires with the failure: unlike `AbortSignal.timeout`, after what has arrived is read. */
+export function endedAfter<T>(
+	milliseconds: number,
+	late: () => Error,
+	work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+	const controller = new AbortController();
+	return withTimeout(work(controller.signal), milliseconds, () => {
+		const error = late();
+		controller.abort(error);
+		return error;
+	});
 }

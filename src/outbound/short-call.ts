@@ -1,4 +1,5 @@
 /** A call whose answer is a short text, such as the load of an engine or the confirmation of a collector. */
+import { endedAfter } from "../core/with-timeout.ts";
 import { boundedText, unread } from "./bounded-text.ts";
 import { callOut, type OutgoingRequest } from "./call-out.ts";
 
@@ -18,13 +19,20 @@ interface ShortAnswer {
 }
 
 /** Throws if the server cannot be reached, or is too slow. */
-export async function shortCall({
+export function shortCall({
 	timeoutMs,
 	maxBytes,
 	method = "GET",
 	...request
 }: ShortCall): Promise<ShortAnswer> {
-	const response = await callOut({ ...request, method, signal: AbortSignal.timeout(timeoutMs) });
-	const { ok, status } = response;
-	return { ok, status, text: ok ? await boundedText(response.body, maxBytes) : await unread(response.body) };
+	const late = () => new DOMException(`No answer within ${timeoutMs} ms`, "TimeoutError");
+	return endedAfter(timeoutMs, late, async (signal) => {
+		const response = await callOut({ ...request, method, signal });
+		const { ok, status } = response;
+		return {
+			ok,
+			status,
+			text: ok ? await boundedText(response.body, maxBytes) : await unread(response.body),
+		};
+	});
 }

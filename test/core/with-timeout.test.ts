@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { withTimeout } from "../../src/core/with-timeout.ts";
+import { endedAfter, withTimeout } from "../../src/core/with-timeout.ts";
 
 const late = () => new Error("late");
 
@@ -22,5 +22,24 @@ describe("work with a time limit", () => {
 		work.reject(new Error("full"));
 		await expect(limited).rejects.toThrow("late");
 		expect(vi.getTimerCount()).toBe(0);
+	});
+
+	it("fires the signal of the work after the time, with the failure", async () => {
+		let signal: AbortSignal | undefined;
+		const failure = late();
+		const ended = endedAfter(
+			1_000,
+			() => failure,
+			(given) => {
+				signal = given;
+				return new Promise<never>(() => {});
+			},
+		);
+		const outcome = expect(ended).rejects.toBe(failure);
+		vi.advanceTimersByTime(999);
+		expect(signal?.aborted).toBe(false);
+		vi.advanceTimersByTime(1);
+		await outcome;
+		expect(signal?.reason).toBe(failure);
 	});
 });

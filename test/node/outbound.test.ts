@@ -106,6 +106,21 @@ describe("the sources", () => {
 		expect(Object.keys(WHOLE_READS).filter((file) => !reading.includes(file))).toEqual([]);
 	});
 
+	/** Each waits for nothing that another side sends. */
+	const OTHER_TIMERS: Readonly<Record<string, string>> = {
+		"core/lazy-timer.ts": "is the timer of limits: it fires after what has arrived is read",
+		"backends/transport/pass-through.ts": "pauses between two reads",
+		"storage/queue/work-queue.ts": "wakes a queue at the time of its next item",
+		"streams/coalescing-reader.ts": "pauses between two reads",
+	};
+	const TIMERS = /\bAbortSignal\.timeout\(|\bsetTimeout\(/;
+
+	it("limit what another side sends by one kind of timer", () => {
+		const timing = matching(TIMERS);
+		expect(timing.filter((file) => OTHER_TIMERS[file] === undefined)).toEqual([]);
+		expect(Object.keys(OTHER_TIMERS).filter((file) => !timing.includes(file))).toEqual([]);
+	});
+
 	it.each([
 		...["await fetch(url)", "services.fetch(url)", "services.publicFetch(url)", "new WebSocket(url)"],
 		...["connect(address, {})", "services.connect(address, {})"],

@@ -36,7 +36,14 @@ let served: Served | undefined;
 beforeAll(async () => {
 	const file = join(folder, "index.js");
 	const source = join(import.meta.dirname, "pauses/worker.ts");
-	buildSync({ entryPoints: [source], outfile: file, bundle: true, format: "esm", target: "esnext" });
+	buildSync({
+		entryPoints: [source],
+		outfile: file,
+		bundle: true,
+		format: "esm",
+		target: "esnext",
+		external: ["node:*"],
+	});
 	await new Promise<void>((resolve) => engine.listen(0, "127.0.0.1", resolve));
 	const { compatibilityDate, compatibilityFlags = [] } = runtimeSettings();
 	const { port } = engine.address() as AddressInfo;
@@ -78,6 +85,8 @@ describe.each([
 	"a complete answer",
 	"the next piece of a stream",
 	"a piece of a store",
+	"a short call",
+	"an attempt of a gateway",
 ])("the limit for %s", (kind) => {
 	it.each([1, 20, 60, 99])(
 		"passed %d ms ago: what has arrived is read",

@@ -2,6 +2,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { setAlarmBy } from "../../core/earliest-alarm.ts";
 import { eraseObject } from "../../core/erase-object.ts";
+import { startNativeTimer } from "../../core/lazy-timer.ts";
 import type {
 	ComparisonPage,
 	ComparisonPageQuery,
@@ -251,9 +252,9 @@ export class Gateway extends DurableObject<GatewayBindings> {
 		const { promise, resolve } = Promise.withResolvers<void>();
 		const waiting = this.#waiting.get(id) ?? new Set();
 		this.#waiting.set(id, waiting.add(resolve));
-		const timer = setTimeout(resolve, ARRIVAL_MS);
+		const timer = startNativeTimer(ARRIVAL_MS, resolve);
 		await promise;
-		clearTimeout(timer);
+		timer.cancel();
 		waiting.delete(resolve);
 		if (waiting.size === 0) this.#waiting.delete(id);
 		return this.#logs.get(id);

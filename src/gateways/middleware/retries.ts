@@ -7,6 +7,8 @@
  * model when it is complete. The last of several attempts has no timeout, unless another step follows.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
+import type { StartTimer } from "../../core/lazy-timer.ts";
+import { withTimeout } from "../../core/with-timeout.ts";
 import type { GatewayFacts } from "../exchange.ts";
 import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
 import type { Backoff } from "../settings.ts";
@@ -22,6 +24,8 @@ const DEFAULT_DELAY_MS = 100;
 interface RetryServices {
 	/** Resolves after the time; rejects with the signal's reason if it fires first. */
 	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
+	/** Absent: native timers. */
+	startTimer?: StartTimer;
 }
 
 interface RetryPlan {
@@ -66,7 +70,7 @@ export const isExhausted = ({ attempts = 0 }: Pick<GatewayFacts, "attempts">): b
 const isFailedStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
 /** Throws `attemptTimeout`, or the error of the last attempt. */
-export function retryMiddleware({ wait }: RetryServices): GatewayMiddleware {
+export function retryMiddleware({ startTimer, wait }: RetryServices): GatewayMiddleware {
 	return async (request, next) => {
 		const plan = retryPlan(request);
 		const { exchange, signal } = request;
@@ -75,7 +79,7 @@ export function retryMiddleware({ wait }: RetryServices): GatewayMiddleware {
 			const isLast = attempt >= plan.attempts || isExhausted(exchange.facts);
 			const waitsForever = isLast && attempt > 1 && !request.hasFallback;
 			const timeoutMs = waitsForever ? undefined : plan.timeoutMs;
-			const outcome = await tryOnce(request, next, { timeoutMs, wait });
+			const outcome = await tryOnce(request, next, { timeoutMs, startTimer });
 			if (isLast || signal.aborted || !hasFailed(outcome)) return unwrapped(outcome);
 			drop(outcome);
 			await wait(delayAfter(attempt, plan), signal);
@@ -99,22 +103,19 @@ const hasFailed = (outcome: Response | AiError): boolean =>
 async function tryOnce(
 	request: GatewayRequest,
 	next: (request: GatewayRequest) => Promise<Response>,
-	{ timeoutMs, wait }: RetryServices & { timeoutMs: number | undefined },
+	{ timeoutMs, startTimer }: { timeoutMs: number | undefined; startTimer: StartTimer | undefined },
 ): Promise<Response | AiError> {
 	if (timeoutMs === undefined) return next(request).catch(toAiError);
-	const late = new AbortController();
-	const answered = new AbortController();
-	const signal = AbortSignal.any([request.signal, late.signal]);
+	const ending = new AbortController();
+	const signal = AbortSignal.any([request.signal, ending.signal]);
 	const answer = next({ ...request, signal }).catch(toAiError);
-	const timer = wait(timeoutMs, answered.signal).then(
-		() => new AiError("attemptTimeout", `The provider did not answer within ${timeoutMs} ms`),
-		() => answer,
-	);
-	const outcome = await Promise.race([answer, timer]);
-	if (outcome instanceof AiError && outcome.key === "attemptTimeout") {
-		late.abort(outcome);
+	const late = new AiError("attemptTimeout", `The provider did not answer within ${timeoutMs} ms`);
+	try {
+		return await withTimeout(answer, timeoutMs, () => late, startTimer);
+	} catch {
+		ending.abort(late);
 		// The call ends at once, and its usage is known. An answer that has arrived nevertheless has no reader.
 		drop(await answer);
-	} else answered.abort();
-	return outcome;
+		return late;
+	}
 }

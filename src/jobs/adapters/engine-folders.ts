@@ -1,5 +1,6 @@
 /** The folders from which engines read adapters. A process of `ganglion serve` writes them (`ADAPTERS_BINDING`). */
 import { AiError } from "../../core/errors.ts";
+import { endedAfter } from "../../core/with-timeout.ts";
 import { callOut } from "../../outbound/call-out.ts";
 import type { Blobs } from "../../storage/blobs/blobs.ts";
 import type { AdapterRecord } from "./records.ts";
@@ -53,15 +54,25 @@ export class EngineFolders {
 	): Promise<number> {
 		const { address, fetch } = this.#services;
 		try {
-			const signal = AbortSignal.timeout(CALL_MS);
-			const response = await callOut({ fetch, url: `${address}${path}`, method, headers: {}, body, signal });
-			await response.body?.cancel();
-			return response.status;
+			return await endedAfter(CALL_MS, late, async (signal) => {
+				const response = await callOut({
+					fetch,
+					url: `${address}${path}`,
+					method,
+					headers: {},
+					body,
+					signal,
+				});
+				await response.body?.cancel();
+				return response.status;
+			});
 		} catch (cause) {
 			throw unwritable(backend, cause);
 		}
 	}
 }
+
+const late = (): Error => new Error(`No answer within ${CALL_MS} ms`);
 
 const FOUND = 200;
 const WRITTEN = 204;

@@ -1,5 +1,6 @@
 /** One run of an item: calls its handler, bounds its time, and reports how it has ended. Never rejects. */
 import { AiError } from "../../core/errors.ts";
+import { startNativeTimer, type Timer } from "../../core/lazy-timer.ts";
 import { DEFAULT_ATTEMPTS, type WorkOutcome } from "./retry.ts";
 import { PermanentWorkError, PostponedWork, type WorkHandler, type WorkRun } from "./work.ts";
 import type { WorkRow } from "./work-table.ts";
@@ -108,21 +109,20 @@ async function bounded(
 	abort: AbortController,
 ): Promise<void> {
 	const { promise: late, reject } = Promise.withResolvers<never>();
-	const timeout = setTimeout(
-		() => abort.abort(new Error(`The work took longer than ${timeoutMs} ms`)),
-		timeoutMs,
+	const timeout = startNativeTimer(timeoutMs, () =>
+		abort.abort(new Error(`The work took longer than ${timeoutMs} ms`)),
 	);
-	let grace: ReturnType<typeof setTimeout> | undefined;
+	let grace: Timer | undefined;
 	const onAbort = (): void => {
-		grace = setTimeout(() => reject(abort.signal.reason), ABORT_GRACE_MS);
+		grace = startNativeTimer(ABORT_GRACE_MS, () => reject(abort.signal.reason));
 	};
 	abort.signal.addEventListener("abort", onAbort);
 	if (abort.signal.aborted) onAbort();
 	try {
 		await Promise.race([call(), late]);
 	} finally {
-		clearTimeout(timeout);
-		clearTimeout(grace);
+		timeout.cancel();
+		grace?.cancel();
 		abort.signal.removeEventListener("abort", onAbort);
 	}
 }

@@ -6,6 +6,7 @@
 import { AiError } from "../../core/errors.ts";
 import { objectUnavailable } from "../../core/object-failure.ts";
 import { awaitedElsewhere } from "../../core/settled-elsewhere.ts";
+import { withTimeout } from "../../core/with-timeout.ts";
 import { answer } from "../answer.ts";
 import { type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
@@ -21,16 +22,13 @@ const NO_STORE = { "cache-control": "no-store" };
 const probes = new WeakMap<AppServices["directory"], { at: number; ready: Promise<boolean> }>();
 
 function isReady(services: AppServices): Promise<boolean> {
-	const { directory, now, wait, waitUntil } = services;
+	const { directory, now, startTimer, waitUntil } = services;
 	const at = now();
 	const latest = probes.get(directory);
 	if (latest && Math.abs(at - latest.at) < READY_CACHE_MS) return latest.ready;
-	const answered = new AbortController();
-	const late = wait(PROBE_MS, answered.signal).then(
-		() => false,
-		() => false,
-	);
-	const ready = awaitedElsewhere(Promise.race([probe(services), late]).finally(() => answered.abort()));
+	const late = () => new AiError("timeout");
+	const probed = withTimeout(probe(services), PROBE_MS, late, startTimer).catch(() => false);
+	const ready = awaitedElsewhere(probed);
 	// The runtime drops what a request waits for when its caller leaves. Others wait for the same probe.
 	waitUntil(ready);
 	probes.set(directory, { at, ready });

@@ -3,7 +3,9 @@
  * answers with its own reports at a Unix socket, through the entrypoint `Reports`, so that any of them can answer `/metrics`.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
+import { AiError } from "../../core/errors.ts";
 import type { Metric, MetricSample } from "../../core/metric.ts";
+import { withTimeout } from "../../core/with-timeout.ts";
 import type { EngineReport } from "../../fleet/health.ts";
 import type { PoolReport } from "../../pools/pool-report.ts";
 import type { Peer, WorkerReport } from "../../telemetry/workers.ts";
@@ -78,13 +80,13 @@ export interface WorkerReports {
 
 /** The reports of all processes of the gateway that answer. */
 export async function allReports(
-	services: Reporting & Pick<AppServices, "wait" | "workers">,
+	services: Reporting & Pick<AppServices, "startTimer" | "workers">,
 ): Promise<WorkerReports> {
-	const { wait, workers } = services;
+	const { workers } = services;
 	const own = ownReport(services);
 	if (!workers) return { ...own, workers: [] };
 	const others = await Promise.all(
-		workers.peers.map(async (peer) => ({ worker: peer.worker, report: await inTime(peer, wait) })),
+		workers.peers.map(async (peer) => ({ worker: peer.worker, report: await inTime(peer, services) })),
 	);
 	const all = [{ worker: workers.worker, report: own }, ...others];
 	return {
@@ -124,19 +126,8 @@ export function visible(
 }
 
 /** `undefined` if the process does not answer. */
-async function inTime(peer: Peer, wait: AppServices["wait"]): Promise<WorkerReport | undefined> {
-	const answered = new AbortController();
-	try {
-		return await Promise.race([
-			peer.report(),
-			wait(PEER_MS, answered.signal).then(
-				() => undefined,
-				() => undefined,
-			),
-		]);
-	} catch {
-		return undefined;
-	} finally {
-		answered.abort();
-	}
-}
+const inTime = (
+	peer: Peer,
+	{ startTimer }: Pick<AppServices, "startTimer">,
+): Promise<WorkerReport | undefined> =>
+	withTimeout(peer.report(), PEER_MS, () => new AiError("timeout"), startTimer).catch(() => undefined);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
+import type { StartTimer } from "../../../src/core/lazy-timer.ts";
 import { GatewayExchange } from "../../../src/gateways/exchange.ts";
 import { delayAfter, retryMiddleware } from "../../../src/gateways/middleware/retries.ts";
 import type { GatewayOptions } from "../../../src/gateways/options.ts";
@@ -18,18 +19,24 @@ const SETTINGS: GatewaySettings = {
 function virtualTime() {
 	const waits: { milliseconds: number; resolve(): void; reject(reason: unknown): void }[] = [];
 	const pending = new Set<(typeof waits)[number]>();
+	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> => {
+		const { promise, resolve, reject } = Promise.withResolvers<void>();
+		const waiting = { milliseconds, resolve, reject };
+		waits.push(waiting);
+		pending.add(waiting);
+		signal?.addEventListener("abort", () => reject(signal.reason));
+		return promise.finally(() => pending.delete(waiting));
+	};
+	const startTimer: StartTimer = (milliseconds, onTime) => {
+		const cancelled = new AbortController();
+		wait(milliseconds, cancelled.signal).then(onTime, () => {});
+		return { cancel: () => cancelled.abort() };
+	};
 	return {
+		...{ startTimer, wait },
 		/** Milliseconds of each wait, in order. */
 		requested: () => waits.map(({ milliseconds }) => milliseconds),
 		pending: () => pending.size,
-		wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
-			const { promise, resolve, reject } = Promise.withResolvers<void>();
-			const waiting = { milliseconds, resolve, reject };
-			waits.push(waiting);
-			pending.add(waiting);
-			signal?.addEventListener("abort", () => reject(signal.reason));
-			return promise.finally(() => pending.delete(waiting));
-		},
 		/** Ends all waits of this length. */
 		elapse(milliseconds: number): void {
 			for (const waiting of pending) if (waiting.milliseconds === milliseconds) waiting.resolve();

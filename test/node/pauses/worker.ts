@@ -3,8 +3,11 @@
 import { AiError } from "../../../src/core/errors.ts";
 import { type StartTimer, startNativeTimer } from "../../../src/core/lazy-timer.ts";
 import { withTimeout } from "../../../src/core/with-timeout.ts";
+import { retryMiddleware } from "../../../src/gateways/middleware/retries.ts";
+import type { GatewayRequest } from "../../../src/gateways/request.ts";
 import { CallDeadline } from "../../../src/outbound/deadline.ts";
 import { limitedBody } from "../../../src/outbound/limited-body.ts";
+import { shortCall } from "../../../src/outbound/short-call.ts";
 
 interface Environment {
 	ENGINE: string;
@@ -72,7 +75,19 @@ const KINDS: Record<string, Begin> = {
 		const reader = (await fetch(`${engine}/stream`)).body?.getReader();
 		return (limitMs) => withTimeout(reader?.read() ?? Promise.reject(new Error("no body")), limitMs, late);
 	},
+	"a short call": async (engine) => (timeoutMs) =>
+		shortCall({ fetch, url: `${engine}/complete`, headers: {}, timeoutMs, maxBytes: 1_000 }),
+	"an attempt of a gateway": async (engine) => async (requestTimeout) => {
+		const attempt = retryMiddleware({ wait: (milliseconds) => scheduler.wait(milliseconds) });
+		const request = {
+			...{ step: { options: { requestTimeout } }, settings: {}, signal: new AbortController().signal },
+			exchange: { facts: {}, report: () => {} },
+		} as unknown as GatewayRequest;
+		return attempt(request, ({ signal }) => fetch(`${engine}/complete`, { signal }));
+	},
 };
+/** The names of the failures at a limit. */
+const LATE: readonly unknown[] = ["timeout", "attemptTimeout", "TimeoutError"];
 
 export default {
 	async fetch(request: Request, { ENGINE, LIMIT_MS }: Environment): Promise<Response> {
@@ -84,7 +99,8 @@ export default {
 		const startedAt = Date.now();
 		const outcome = wait(limitMs).then(
 			() => "answered",
-			(error: unknown) => (error instanceof AiError ? error.key : String(error)),
+			(error: Error) =>
+				LATE.includes(error instanceof AiError ? error.key : error.name) ? "timeout" : String(error),
 		);
 		// Its answer is the sign that the engine will send.
 		await fetch(`${ENGINE}/send?${searchParams}`).then((response) => response.text());

@@ -1,4 +1,5 @@
 /** Calls one page of a website. A redirect is returned: its target is another page, with its own checks. */
+import { endedAfter } from "../../../core/with-timeout.ts";
 import { boundedBytes, unread } from "../../../outbound/bounded-text.ts";
 import { callOut } from "../../../outbound/call-out.ts";
 import { PAGE_CALL } from "../../../outbound/limits.ts";
@@ -56,26 +57,35 @@ export async function fetchPage(
 		...(etag !== undefined && { "if-none-match": etag }),
 		...(lastModified !== undefined && { "if-modified-since": lastModified }),
 	};
-	const limited = AbortSignal.any([signal, AbortSignal.timeout(PAGE_CALL.totalMs)]);
+	const late = new Error(`the server did not answer within ${PAGE_CALL.totalMs / 1_000} s`);
 	try {
-		const response = await callOut({ fetch, url, method: "GET", headers, signal: limited });
-		const { status } = response;
-		if (status === 200) return await pageOf(response, maxBytes);
-		await unread(response.body);
-		if (status === 304) return { kind: "unchanged" };
-		const location = response.headers.get("location");
-		if (REDIRECTS.has(status) && location) return { kind: "redirect", location };
-		if (GONE.has(status)) return { kind: "gone" };
-		const reason = `the server answered with ${status}`;
-		if (status < 500 && !BUSY.has(status)) return { kind: "refused", reason };
-		return { kind: "refused", reason, retryAfterMs: retryAfterMs(response.headers, now()) };
-	} catch {
+		return await endedAfter(
+			PAGE_CALL.totalMs,
+			() => late,
+			async (limit) => {
+				const limited = AbortSignal.any([signal, limit]);
+				const response = await callOut({ fetch, url, method: "GET", headers, signal: limited });
+				return answerOf(response, maxBytes, now);
+			},
+		);
+	} catch (error) {
 		signal.throwIfAborted();
-		const reason = limited.aborted
-			? `the server did not answer within ${PAGE_CALL.totalMs / 1_000} s`
-			: "the server cannot be reached";
+		const reason = error === late ? late.message : "the server cannot be reached";
 		return { kind: "refused", reason, retryAfterMs: RETRY_MS };
 	}
+}
+
+async function answerOf(response: Response, maxBytes: number, now: () => number): Promise<PageAnswer> {
+	const { status } = response;
+	if (status === 200) return pageOf(response, maxBytes);
+	await unread(response.body);
+	if (status === 304) return { kind: "unchanged" };
+	const location = response.headers.get("location");
+	if (REDIRECTS.has(status) && location) return { kind: "redirect", location };
+	if (GONE.has(status)) return { kind: "gone" };
+	const reason = `the server answered with ${status}`;
+	if (status < 500 && !BUSY.has(status)) return { kind: "refused", reason };
+	return { kind: "refused", reason, retryAfterMs: retryAfterMs(response.headers, now()) };
 }
 
 async function pageOf(response: Response, maxBytes: number): Promise<PageAnswer> {
