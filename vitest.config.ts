@@ -213,7 +213,7 @@ export default defineConfig({
 					exclude: ["test/clients/**", "test/console/**", "test/extending/**", "test/node/**"],
 					// What an object prints would be a call to Vitest, whose answer never arrives if the object's request has ended; the run would not end.
 					disableConsoleIntercept: true,
-					setupFiles: ["test/property-settings.ts", "test/real-timers.ts"],
+					setupFiles: ["test/property-settings.ts", "test/real-timers.ts", "test/own-counts.ts"],
 					globalSetup: ["test/storage/blobs/s3-server.ts"],
 					// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.
 					testTimeout: 60_000,
