@@ -111,6 +111,7 @@ describe("mountRoutes", () => {
 		["GET", "/hint/a", 400, refusal("plain", 7000, "No route for that URI")],
 		["GET", "/hint/x", 400, refusal("hint", 7000, "Use y")],
 		["GET", "/same/a", 400, refusal("plain", 7000, "Use z")],
+		["GET", "/opem", 400, refusal("plain", 7000, "No route for that URI: the address is /base/open")],
 	])("refuses %s %s", async (method, path, status, text) => {
 		const { send, logged } = appOf();
 		expect(await send(method, path)).toEqual({ status, text, store: null });

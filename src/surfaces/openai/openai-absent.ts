@@ -1,14 +1,11 @@
-/**
- * Refusals of OpenAI's routes that this gateway does not have, with the reason (docs/choices.md). If the base address is
- * wrong, the refusal contains the correct one.
- */
+/** Refusals of OpenAI's routes that this gateway does not have, with the reason (docs/choices.md). */
 import { FAILURES } from "../../core/errors.ts";
 import { isProvider } from "../../gateways/providers/addresses.ts";
 import { WORKERS_AI } from "../../gateways/request.ts";
 import { openAiFailure, v4Failure } from "../../http/failure-formats.ts";
 import { defineUnknown, type UnknownPaths } from "../../http/route.ts";
 import { V1 } from "../bases.ts";
-import { OPENAI, OPENAI_PATHS } from "./openai.ts";
+import { OPENAI } from "./openai.ts";
 
 const STORE = "send the input to /responses, which stores responses and conversations";
 const IDS = "ids of responses begin with resp_, ids of conversations with conv_";
@@ -45,17 +42,7 @@ const REASONS: Readonly<Record<string, string>> = {
 	realtime: "live audio is available at /ai/run/{model} over a websocket, for models that support it",
 };
 
-/** Matches an optional account path, any number of `/ai`, `/api`, `/openai` and `/v1`, and the path of a route. */
-const WRONG_BASE = /^(\/client\/v4\/accounts\/[^/]+)?(?:\/(?:ai|api|openai|v1))*(\/[a-z_/]+?)\/?$/;
-
 const NO_ROUTE = FAILURES.noRoute.description;
-
-/** If the path ends with an OpenAI-compatible route, the description contains the address of that route. */
-function correctAddress(path: string): string | undefined {
-	const [, account, route = ""] = WRONG_BASE.exec(path) ?? [];
-	if (!OPENAI_PATHS.has(route)) return undefined;
-	return `${NO_ROUTE}: the address is ${account === undefined ? "" : `${account}/ai`}/v1${route}`;
-}
 
 const PROVIDER_ADDRESS = /^\/v1\/[^/]+\/[^/]+\/([^/]+)\/?$/;
 
@@ -77,7 +64,7 @@ const absent = [
 		path: `/${segment}/*`,
 		explain: () => `${NO_ROUTE}: ${reason}`,
 	})),
-	{ path: "/*", explain: (path: string) => correctAddress(path) ?? providerWithoutPath(path) },
+	{ path: "/*", explain: providerWithoutPath },
 ].map((paths) => ({ ...paths, explained: openAiFailure }));
 
 /** AI Gateway's addresses are also below `/v1`. Therefore a refusal there without a reason is in the v4 envelope. */
@@ -87,5 +74,5 @@ export const openAiUnknown: readonly UnknownPaths[] = OPENAI.bases.flatMap((base
 
 /** All other paths. */
 export const anyUnknown: readonly UnknownPaths[] = defineUnknown({ bases: [{ path: "" }], tag: "" }, [
-	{ path: "*", explain: correctAddress, explained: openAiFailure },
+	{ path: "*", explained: openAiFailure },
 ]);

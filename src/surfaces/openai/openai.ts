@@ -202,11 +202,6 @@ const MESSAGES_DECLARATIONS: readonly AppRouteDeclaration[] = Object.entries(OPE
 		...messageBatchRoutes(path),
 	]);
 
-/** Patterns of the routes, relative to their base. */
-export const OPENAI_PATHS: ReadonlySet<string> = new Set(
-	[...OPENAI_DECLARATIONS, ...MESSAGES_DECLARATIONS, ...MODEL_ROUTES].map(({ path }) => path),
-);
-
 export const openAiRoutes: readonly AppRoute[] = [
 	...defineRoutes(OPENAI, OPENAI_DECLARATIONS),
 	...defineRoutes(ANTHROPIC, MESSAGES_DECLARATIONS),

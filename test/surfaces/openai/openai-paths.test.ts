@@ -217,6 +217,11 @@ describe("a wrong base address", () => {
 		["POST", `${LOCAL}/v1/messages`, `${LOCAL}/ai/v1/messages`],
 		["POST", "/chat/completions", "/v1/chat/completions"],
 		["POST", "/api/v1/chat/completions", "/v1/chat/completions"],
+		["POST", `${LOCAL}/ai/v1//chat/completions`, `${LOCAL}/ai/v1/chat/completions`],
+		["POST", `${LOCAL}/ai/v1/chat/completion`, `${LOCAL}/ai/v1/chat/completions`],
+		["POST", `${LOCAL}/ai/v1/chat/completions/chat/completions`, `${LOCAL}/ai/v1/chat/completions`],
+		["POST", `${LOCAL}/ai/v1/messages/v1/messages`, `${LOCAL}/ai/v1/messages`],
+		["POST", `${LOCAL}/v1beta/models/m:generateContent`, `${LOCAL}/ai/v1beta/models/m:generateContent`],
 	])("%s %s is refused with the correct one", async (method, path, address) => {
 		const { app } = testGateway();
 		const response = await app.request(
@@ -230,7 +235,7 @@ describe("a wrong base address", () => {
 
 	it("gets no address if no route matches; a missing token is refused first", async () => {
 		const { app } = testGateway();
-		const other = await app.request(`http://gateway${LOCAL}/v1/chat/completionz`, json("POST", CHAT));
+		const other = await app.request(`http://gateway${LOCAL}/v1/answers`, json("POST", CHAT));
 		expect(await other.json()).toMatchObject({ errors: [{ message: "No route for that URI" }] });
 		const { send } = closedGateway();
 		expect((await send(`http://gateway${LOCAL}/v1/chat/completions`)).status).toBe(401);
