@@ -3,11 +3,13 @@
  * process is killed.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import type { IncomingMessage } from "node:http";
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { hasEnded } from "../child.ts";
 import { freePort } from "../free-port.ts";
 import { endWithThisProcess } from "../parent.ts";
+import { getInBackground } from "./background-get.ts";
 import { LocalProblem } from "./problem.ts";
 
 const READY_MS = 30_000;
@@ -71,10 +73,16 @@ export class ManagedServer {
 
 	/** Resolves with the address when the server answers. */
 	async ready(): Promise<URL> {
-		for (;;) {
-			const ready = this.#ready;
-			await ready;
-			if (ready === this.#ready) return this.#url;
+		// A start alone does not keep this process running.
+		const awaited = setInterval(() => {}, READY_MS);
+		try {
+			for (;;) {
+				const ready = this.#ready;
+				await ready;
+				if (ready === this.#ready) return this.#url;
+			}
+		} finally {
+			clearInterval(awaited);
 		}
 	}
 
@@ -93,10 +101,15 @@ export class ManagedServer {
 	) {
 		return fetch(new URL(path, this.#url), {
 			method: method ?? (body === undefined ? "GET" : "POST"),
-			headers: { authorization: `Bearer ${this.#options.key}`, "content-type": "application/json" },
+			headers: { ...this.#authorization, "content-type": "application/json" },
 			...(body !== undefined && { body: JSON.stringify(body) }),
 			signal: signal ?? AbortSignal.timeout(READY_MS),
 		});
+	}
+
+	/** Opens an answer without an end. It does not keep this process running. */
+	follow(path: string, signal: AbortSignal): Promise<IncomingMessage> {
+		return getInBackground({ url: String(new URL(path, this.#url)), headers: this.#authorization, signal });
 	}
 
 	async stop(): Promise<void> {
@@ -111,6 +124,10 @@ export class ManagedServer {
 			clearTimeout(timer);
 		}
 		process.off("exit", this.#onExit);
+	}
+
+	get #authorization(): { authorization: string } {
+		return { authorization: `Bearer ${this.#options.key}` };
 	}
 
 	get #url(): URL {
@@ -172,7 +189,7 @@ export class ManagedServer {
 		});
 		while (performance.now() < until && how === undefined) {
 			if (await this.#isHealthy()) return;
-			await wait(POLL_MS);
+			await wait(POLL_MS, undefined, { ref: false });
 		}
 		const { name } = this.#options;
 		throw new LocalProblem(
@@ -186,9 +203,10 @@ export class ManagedServer {
 
 	async #isHealthy(): Promise<boolean> {
 		try {
-			const response = await fetch(new URL("/health", this.#url), { signal: AbortSignal.timeout(READY_MS) });
-			await response.body?.cancel();
-			return response.ok;
+			const url = String(new URL("/health", this.#url));
+			const answer = await getInBackground({ url, signal: AbortSignal.timeout(READY_MS) });
+			answer.destroy();
+			return answer.statusCode === 200;
 		} catch {
 			return false;
 		}

@@ -41,25 +41,25 @@ const Change = z.looseObject({
 });
 
 interface Options {
-	get(path: string, signal?: AbortSignal): Promise<Response>;
+	get(path: string): Promise<Response>;
+	/** An answer without an end. */
+	follow(path: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 	/** A model has another state than before. */
 	changed(model: string, state: ModelState): void;
 }
 
 export class RouterModels {
 	readonly states = new Map<string, ModelState>();
-	readonly #get: Options["get"];
-	readonly #changed: Options["changed"];
+	readonly #options: Options;
 	#following: AbortController | undefined;
 
-	constructor({ get, changed }: Options) {
-		this.#get = get;
-		this.#changed = changed;
+	constructor(options: Options) {
+		this.#options = options;
 	}
 
 	/** Reads the list once. */
 	async refresh(): Promise<void> {
-		const response = await this.#get("/models");
+		const response = await this.#options.get("/models");
 		const list = List.safeParse(parseJson(await response.text())).data;
 		if (!list) return;
 		this.states.clear();
@@ -76,12 +76,12 @@ export class RouterModels {
 		this.#following?.abort();
 		this.#following = following;
 		try {
-			const response = await this.#get("/models/sse", following.signal);
+			const events = await this.#options.follow("/models/sse", following.signal);
 			// Only now, because no change may be missed between the list and the events.
 			await this.refresh();
 			const decoder = new TextDecoder();
 			const parser = createParser({ onEvent: ({ data }) => this.#apply(parseJson(data)) });
-			for await (const piece of response.body ?? []) parser.feed(decoder.decode(piece, { stream: true }));
+			for await (const piece of events) parser.feed(decoder.decode(piece, { stream: true }));
 		} catch {
 			// It has ended. The next process is followed again.
 		}
@@ -107,7 +107,7 @@ export class RouterModels {
 		const port = isRunning(state) ? this.states.get(model)?.port : undefined;
 		this.states.set(model, { ...state, ...(port !== undefined && { port }) });
 		if (!isNew) return;
-		this.#changed(model, state);
+		this.#options.changed(model, state);
 		// The event has no port.
 		if (isRunning(state) && port === undefined) this.refresh().catch(() => {});
 	}

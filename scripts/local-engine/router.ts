@@ -49,7 +49,8 @@ export class Router {
 	constructor(options: RouterOptions) {
 		this.#options = options;
 		this.#models = new RouterModels({
-			get: (path, signal) => this.#server.fetch(path, { signal }),
+			get: (path) => this.#server.fetch(path),
+			follow: (path, signal) => this.#server.follow(path, signal),
 			changed: (model, { value, failed }) =>
 				options.log(`${model} is ${value}${failed ? ", because it failed" : ""}`),
 		});

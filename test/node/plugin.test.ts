@@ -57,7 +57,9 @@ const PROBING_SCRIPT = `
 import { getPlatformProxy } from "wrangler";
 import { probe, probeIndex, probeSearch } from "../src/probe.ts";
 
-const { env, dispose } = await getPlatformProxy({ configPath: "simulated.jsonc" });
+const { env, dispose } = await getPlatformProxy();
+const { response } = await env.LOCAL.run("@cf/meta/llama-3.2-1b-instruct", { prompt: "hi" });
+console.log(response);
 const index = await probeIndex(env.VECTORIZE);
 const search = await probeSearch(env.DOCS, env.TEAM);
 console.log("PROBED " + JSON.stringify({ class: env.AI.constructor.name, ...(await probe(env.AI)), index, search }));
@@ -85,12 +87,10 @@ const BINDINGS = [
 	},
 	{ name: "DOCS", type: "ai_search", instance_name: "docs", dev: { plugin } },
 	{ name: "TEAM", type: "ai_search_namespace", namespace: "team-a", dev: { plugin } },
+	{ name: "LOCAL", type: "ai", dev: { plugin, options: { engine: "local" } } },
 ]
 	.map((binding) => `${JSON.stringify(binding)},`)
 	.join("");
-/** A model of this machine. A script with it would not end, because the events of llama-server keep their connection. */
-const LOCAL = `${JSON.stringify({ name: "LOCAL", type: "ai", dev: { plugin, options: { engine: "local" } } })},`;
-
 const ALL_PROBED = { class: "Ai", ...PROBED, index: INDEX_PROBED, search: SEARCH_PROBED };
 
 const models = mkdtempSync(join(tmpdir(), "ganglion-plugin-local-"));
@@ -120,10 +120,7 @@ beforeAll(() => {
 	copyFileSync(resolve("test/node/plugin/probe.ts"), join(src, "probe.ts"));
 	writeFileSync(join(src, "index.ts"), PROBING_WORKER);
 	const config = join(project.folder, "wrangler.jsonc");
-	const text = readFileSync(config, "utf8");
-	const withBindings = (bindings: string) => text.replace('"bindings": [', `"bindings": [${bindings}`);
-	writeFileSync(config, withBindings(BINDINGS + LOCAL));
-	writeFileSync(join(project.folder, "simulated.jsonc"), withBindings(BINDINGS));
+	writeFileSync(config, readFileSync(config, "utf8").replace('"bindings": [', `"bindings": [${BINDINGS}`));
 	writeFileSync(join(project.folder, "test/probe.test.ts"), PROBING_TEST);
 	writeFileSync(join(project.folder, "test/local.test.ts"), LOCAL_TEST);
 	writeFileSync(join(project.folder, "scripts/probe.ts"), PROBING_SCRIPT);
@@ -223,10 +220,13 @@ describe("the example, with the plugin", () => {
 		expect(await (await ask(port, "/probe")).json()).toEqual(ALL_PROBED);
 	});
 
-	it("in Node, by getPlatformProxy()", async () => {
-		const { output } = await start(project, "scripts/probe.ts").ended;
+	it("in Node, by getPlatformProxy(), also with weights of this machine, and the script ends", async () => {
+		const { code, output } = await start(project, "scripts/probe.ts").ended;
+		expect(code, output).toBe(0);
 		const [, probed = "nothing"] = /PROBED (.*)/.exec(output) ?? [];
 		expect(JSON.parse(probed)).toEqual(ALL_PROBED);
+		expect(pidIn(output)).toBeGreaterThan(0);
+		await expect.poll(() => isRunning(pidIn(output))).toBe(false);
 	});
 
 	it("deploys as the hosted binding", async () => {

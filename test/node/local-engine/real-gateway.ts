@@ -18,7 +18,8 @@ const START_MS = 60_000;
 
 export const real = await findLlamaServer(process.env).catch(() => undefined);
 
-function place(folder: string, name: string, contents: readonly Buffer[]): void {
+/** Puts files where a download would. `contents`: in the order of the table. */
+export function placeWeights(folder: string, name: string, contents: readonly Buffer[]): void {
 	const weights = findWeights(name, NOW);
 	if (!weights) throw new Error(`no weights: ${name}`);
 	const { repository, files } = weights;
@@ -51,7 +52,7 @@ export function realGateway(
 	let url = "";
 	beforeAll(async () => {
 		if (!real) return;
-		for (const [name, contents] of Object.entries(files())) place(models, name, contents);
+		for (const [name, contents] of Object.entries(files())) placeWeights(models, name, contents);
 		const port = await freePort();
 		const args = ["dev", "--engine", "local", "--port", String(port), "--state", join(folder, "state")];
 		const gateway = runScript(CLI, args, {

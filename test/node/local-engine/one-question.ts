@@ -1,0 +1,23 @@
+/**
+ * A script with a binding whose models run on this machine. It asks once, if the arguments have a model, a path and a body, and ends by
+ * itself.
+ */
+import { request } from "node:http";
+import { text } from "node:stream/consumers";
+import { withLocalModels } from "../../../miniflare/local-models.ts";
+
+const [model, path, body] = process.argv.slice(2);
+const { options, secrets } = (await withLocalModels({ engine: "local" }, process.env)) ?? {};
+if (model !== undefined) {
+	const { url } = Object(options?.BACKENDS).local;
+	const asked = request(`${url}/model:${encodeURIComponent(model)}${path}`, {
+		method: "POST",
+		headers: { authorization: `Bearer ${secrets?.LOCAL_ENGINE_KEY}` },
+		// The connections of a gateway end with its session.
+		agent: false,
+	});
+	asked.once("response", async (answer) =>
+		console.log(`answered ${answer.statusCode} ${await text(answer)}`),
+	);
+	asked.end(body);
+}
