@@ -16,6 +16,8 @@ export interface AiErrorOptions {
 	retryable?: boolean;
 	/** The same target would fail again. Another one may succeed. */
 	isLasting?: true;
+	/** It does not count against the health of the engine, which works. */
+	isOfWorkingEngine?: true;
 	/** Overrides the table. */
 	status?: Failure["status"];
 	/** The upstream that failed. For the log. */
@@ -98,6 +100,7 @@ export class AiError extends Error {
 	readonly perMinute: number | undefined;
 	readonly retryable: boolean;
 	readonly isLasting: boolean;
+	readonly isOfWorkingEngine: boolean;
 	readonly upstream: Upstream | undefined;
 	readonly #status: Failure["status"] | undefined;
 	readonly overflow: ContextOverflow | undefined;
@@ -115,6 +118,7 @@ export class AiError extends Error {
 		this.perMinute = options.perMinute;
 		this.retryable = options.retryable ?? FAILURES[key].retryable;
 		this.isLasting = options.isLasting ?? false;
+		this.isOfWorkingEngine = options.isOfWorkingEngine ?? false;
 		this.upstream = options.upstream;
 		this.#status = options.status;
 		this.overflow = options.overflow;

@@ -19,6 +19,9 @@ const FAILURE_OF_CODE: Readonly<Record<string, FailureKey>> = {
 /** Problems that a second call a moment later would have too. Each would ask the hub, or load the model, once more. */
 const LASTING: ReadonlySet<string> = new Set(["weights_unavailable", "no_room", "weights_unreadable"]);
 
+/** Problems of weights: later calls succeed as soon as the files are here. Until then an open circuit would say that the engine fails. */
+const OF_WEIGHTS: ReadonlySet<string> = new Set(["weights_downloading", "weights_unavailable", "no_room"]);
+
 export const withProblems = (call: Call): Call => ({
 	...call,
 	refusal: (refusal) => problemOf(refusal, call.target) ?? call.refusal?.(refusal),
@@ -31,6 +34,7 @@ function problemOf({ status, body, retryAfter }: Refusal, { backend }: Target): 
 	return new AiError(failure, message, {
 		retryable: code !== "invalid_input",
 		...(LASTING.has(String(code)) && { isLasting: true }),
+		...(OF_WEIGHTS.has(String(code)) && { isOfWorkingEngine: true }),
 		retryAfter,
 		upstream: { backend, status },
 	});

@@ -38,9 +38,9 @@ export function decide({ key, retryable, isLasting, upstream }: AiError): RetryD
  * Whether the failure shows a healthy engine; `undefined` if it shows nothing. A refusal shows that the engine works. A
  * caller can provoke a 4xx or a 501 at will, so an unknown one shows nothing.
  */
-export function isHealthy({ key, upstream }: AiError): boolean | undefined {
+export function isHealthy({ key, upstream, isOfWorkingEngine }: AiError): boolean | undefined {
 	// Not a failure of the engine: the gateway refused the request, or failed.
-	if (!upstream) return undefined;
+	if (!upstream || isOfWorkingEngine) return undefined;
 	const { status } = upstream;
 	if (status === NOT_IMPLEMENTED) return undefined;
 	// The total time is up. The caller decides how long an answer is; a silent engine is a `timeout`.

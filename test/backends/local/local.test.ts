@@ -1,7 +1,9 @@
 /** The backend of models on this machine, against replies that llama-server (build 11669) gave, and problems of the local engine. */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { local } from "../../../src/backends/local/index.ts";
+import type { AiError } from "../../../src/core/errors.ts";
 import { Catalog } from "../../../src/models/catalog.ts";
+import { isHealthy } from "../../../src/pipeline/dispatch/retry-policy.ts";
 import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import { completion } from "../../gateway.ts";
 import { askOf, outputOf } from "../ask.ts";
@@ -50,21 +52,24 @@ describe("a call", () => {
 	});
 
 	it.each([
-		["weights_missing", 404, "noSuchModel", 5007, false],
-		["weights_downloading", 503, "outOfCapacity", 3040, false],
-		["weights_unavailable", 502, "upstreamUnavailable", 7009, true],
-		["no_room", 507, "upstreamUnavailable", 7009, true],
-		["weights_unreadable", 500, "upstreamUnavailable", 7009, true],
-		["engine_unavailable", 503, "upstreamUnavailable", 7009, false],
-	])("has the sentence of a problem: %s", async (code, status, key, number, isLasting) => {
+		["weights_missing", 404, "noSuchModel", 5007, false, true],
+		["weights_downloading", 503, "outOfCapacity", 3040, false, undefined],
+		["weights_unavailable", 502, "upstreamUnavailable", 7009, true, undefined],
+		["no_room", 507, "upstreamUnavailable", 7009, true, undefined],
+		["weights_unreadable", 500, "upstreamUnavailable", 7009, true, false],
+		["engine_unavailable", 503, "upstreamUnavailable", 7009, false, false],
+	])("has the sentence of a problem: %s", async (code, status, key, number, isLasting, health) => {
 		const message = "The weights of X are not on this machine: run `ganglion models pull X`";
 		const asking = ask("text-generation", HI, () =>
 			json({ error: { message, code, type: "local_engine" } }, status, { "retry-after": "7" }),
 		);
-		expect(await failureOf(asking.answer)).toMatchObject({
+		const failure = (await failureOf(asking.answer)) as AiError;
+		expect(failure).toMatchObject({
 			...{ key, code: number, description: message, retryAfter: 7, retryable: true, isLasting },
 			upstream: { backend: "lab", status },
 		});
+		// Weights that are not here yet open no circuit.
+		expect(isHealthy(failure)).toBe(health);
 	});
 
 	it("fails as at other engines if llama-server itself refuses", async () => {
