@@ -84,7 +84,7 @@ export async function logPages({ field, say }: Context): Promise<Row[]> {
 	const served = await serve(
 		{
 			name: "ganglion",
-			modules: await wrapped(join(BUILT, "index.js"), folder, join(import.meta.dirname, "log-filler.ts")),
+			modules: await wrapped(BUILT, folder, join(import.meta.dirname, "log-filler.ts")),
 			vars: { ADMIN_TOKEN, DEFAULT_BACKEND: "simulator" },
 			...runtimeSettings(),
 		},

@@ -1,6 +1,6 @@
 /**
  * The built Worker with routes that store the same 10 KB in three ways, `?count=` times in turn: `POST /store/row` as a bare row, `/store/response`
- * as a response with its items, and `/store/object` as an object. Bundled with `dist/worker/index.js` in place of `src/index.ts`.
+ * as a response with its items, and `/store/object` as an object. It imports `dist/worker/index.js` instead of `src/index.ts`.
  */
 import { timeOrderedUuid } from "../../src/core/time-ordered-uuid.ts";
 import worker, { StreamRun as BuiltStreamRun } from "../../src/index.ts";

@@ -121,7 +121,7 @@ async function start({ field }: Context, name: string, wrapper?: readonly string
 	return serve(
 		{
 			name: "ganglion",
-			modules: await wrapped(join(BUILT, "index.js"), folder, join(import.meta.dirname, "storage-filler.ts")),
+			modules: await wrapped(BUILT, folder, join(import.meta.dirname, "storage-filler.ts")),
 			vars: { ADMIN_TOKEN, DEFAULT_BACKEND: "simulator" },
 			...runtimeSettings(),
 			...(wrapper && { wrapper }),

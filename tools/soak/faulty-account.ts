@@ -2,7 +2,7 @@
  * The built Worker with faults in the calls of its accounts' objects: a call does not arrive, its answer is lost, or the object is evicted while
  * it works. `FAULTS` has the probabilities.
  *
- * Bundled with `dist/worker/index.js` instead of `src/index.ts`.
+ * It imports `dist/worker/index.js` instead of `src/index.ts`.
  */
 import { env } from "cloudflare:workers";
 import worker, { Account as BuiltAccount } from "../../src/index.ts";

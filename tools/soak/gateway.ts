@@ -1,13 +1,13 @@
 /** The built Worker in plain workerd. It can be killed and restarted with its state, and its API can be read. */
 import { createWriteStream, mkdirSync, readFileSync } from "node:fs";
 import { Agent } from "node:http";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { build } from "esbuild";
-import { isWasm, modulesIn } from "../../miniflare/modules.ts";
+import { modulesIn } from "../../miniflare/modules.ts";
 import { type ConnectionGuard, guardConnections } from "../../scripts/connections/guard.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { runtimeSettings } from "../../scripts/settings.ts";
-import { type Served, serve, singleModule, type WorkerSpec } from "../../scripts/workerd.ts";
+import { type Served, serve, type WorkerSpec } from "../../scripts/workerd.ts";
 import type { AccountFaults } from "./faulty-account.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -108,7 +108,7 @@ export class Gateway {
 		const gateway = new Gateway(
 			{
 				name: "ganglion",
-				modules: wrapper ? await wrapped(join(built, "index.js"), folder, wrapper) : modulesIn(built),
+				modules: wrapper ? await wrapped(built, folder, wrapper) : modulesIn(built),
 				vars: {
 					...vars,
 					ADMIN_TOKEN: ADMIN,
@@ -290,12 +290,16 @@ function sampled(text: string, name: string): { labels: Record<string, string>; 
 	);
 }
 
-/** The built Worker with the wrapper around it, in one module. */
-export async function wrapped(main: string, folder: string, wrapper: string): Promise<WorkerSpec["modules"]> {
-	const outfile = join(folder, "wrapped.js");
+/** The built Worker with the wrapper around it. Only the wrapper is bundled: it imports the built modules. */
+export async function wrapped(
+	built: string,
+	folder: string,
+	wrapper: string,
+): Promise<WorkerSpec["modules"]> {
+	const file = join(folder, "wrapper.js");
 	await build({
 		entryPoints: [resolve(import.meta.dirname, wrapper)],
-		outfile,
+		outfile: file,
 		bundle: true,
 		format: "esm",
 		target: "es2024",
@@ -307,12 +311,10 @@ export async function wrapped(main: string, folder: string, wrapper: string): Pr
 			{
 				name: "built worker",
 				setup({ onResolve }) {
-					onResolve({ filter: /src\/index\.ts$/ }, () => ({ path: main }));
-					// WebAssembly is a module of its own, with the same name.
-					onResolve({ filter: /\.wasm$/ }, ({ path }) => ({ path, external: true }));
+					onResolve({ filter: /src\/index\.ts$/ }, () => ({ path: "./index.js", external: true }));
 				},
 			},
 		],
 	});
-	return [...singleModule(outfile), ...modulesIn(dirname(main)).filter(({ name }) => isWasm(name))];
+	return [{ name: "wrapper.js", file }, ...modulesIn(built)];
 }

@@ -1,5 +1,5 @@
 /**
- * The built Worker with routes for its storage, and a handler of work. Bundled with `dist/worker/index.js` instead of `src/index.ts`.
+ * The built Worker with routes for its storage, and a handler of work. It imports `dist/worker/index.js` instead of `src/index.ts`.
  *
  * The results of the work are in one object, as a room has one: it commits each item once, and refuses an old fence.
  */

@@ -1,6 +1,6 @@
 /**
  * The built Worker with a clock that a run sets (`/soak/clock?ms=…`, ahead of the machine's clock), also for the alarms of its objects.
- * Bundled with `dist/worker/index.js` instead of `src/index.ts`.
+ * It imports `dist/worker/index.js` instead of `src/index.ts`.
  */
 import worker, { JobStore as BuiltJobStore, WorkQueue as BuiltWorkQueue } from "../../../src/index.ts";
 import { clockAhead, setClock } from "../shifted-clock.ts";
