@@ -111,6 +111,8 @@ export function endpointOf(provider: string, path: string, headers: Headers): st
 /** Where a provider takes its key. Custom providers take a bearer token. */
 export const keyHeaderOf = (slug: string): KeyHeader => rowOf(slug)?.key ?? BEARER;
 
+export const PROVIDER_SLUGS: readonly string[] = Object.keys(PROVIDERS);
+
 export const isProvider = (slug: string): boolean => rowOf(slug) !== undefined;
 
 /**

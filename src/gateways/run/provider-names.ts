@@ -2,6 +2,7 @@
  * Names of providers: AI Gateway's slugs, and the authors in the ids of models, which differ for some. Workers AI's slug is
  * `workers-ai`. A model's name can also name a dynamic route.
  */
+import { asQuestion, didYouMean } from "../../core/did-you-mean.ts";
 import { AiError } from "../../core/errors.ts";
 import type { Catalog } from "../../models/catalog.ts";
 import { authorOf, isThirdPartyId, THIRD_PARTY_AUTHORS } from "../../models/third-party.ts";
@@ -10,7 +11,7 @@ import { modelOf } from "../../pipeline/resolve-model.ts";
 import { matches } from "../../pipeline/route.ts";
 import { modelNamed, modelOfProvider } from "../../providers/provider-models.ts";
 import { PROVIDERS } from "../../providers/providers.ts";
-import { isProvider } from "../providers/addresses.ts";
+import { isProvider, PROVIDER_SLUGS } from "../providers/addresses.ts";
 import { customSlug } from "../providers/custom-providers.ts";
 import { WORKERS_AI } from "../request.ts";
 import type { GatewayServices } from "../services.ts";
@@ -37,16 +38,36 @@ const SLUG_OF_AUTHOR: ReadonlyMap<string, string> = new Map(
 const MAX_SHOWN_CHARACTERS = 64;
 
 /** 2008, with the product's message and the reason. */
-export const invalidProvider = (name: string, reason = "is unknown"): AiError =>
+export const invalidProvider = (name: string, reason: string): AiError =>
 	new AiError(
 		"invalidProvider",
 		`Invalid provider: ${JSON.stringify(name.slice(0, MAX_SHOWN_CHARACTERS).toWellFormed())} ${reason}`,
 	);
 
+/** What callers probably mean by names that are not similar. OpenAI's clients append their routes to the address of a gateway. */
+const MEANT: Readonly<Record<string, string>> = {
+	"@cf": `${WORKERS_AI}/@cf`,
+	chat: `${COMPAT}/chat`,
+	claude: "anthropic",
+	gemini: "google-ai-studio",
+	v1: `${COMPAT}/v1`,
+};
+
+/** 2008, with the provider that is probably meant. */
+export function unknownProvider(slug: string): AiError {
+	const meant = Object.hasOwn(MEANT, slug) ? MEANT[slug] : undefined;
+	const known = [WORKERS_AI, COMPAT, ...PROVIDER_SLUGS];
+	const shown = slug.slice(0, MAX_SHOWN_CHARACTERS);
+	return invalidProvider(
+		slug,
+		`is unknown${meant === undefined ? didYouMean(shown, known) : asQuestion(meant)}`,
+	);
+}
+
 /** The author in the ids of a provider's models: for a custom provider, its slug. Throws 2008 for an unknown provider. */
 export function authorOfSlug(slug: string): string {
 	const author = customSlug(slug) === undefined ? authorIfKnown(slug) : slug;
-	if (author === undefined) throw invalidProvider(slug);
+	if (author === undefined) throw unknownProvider(slug);
 	return author;
 }
 

@@ -19,7 +19,7 @@ import type { GatewayServices } from "../services.ts";
 import type { GatewaySettings } from "../settings.ts";
 import type { ProviderTarget } from "./provider-call.ts";
 import { accountCredential, operatorCredential, requireWholesale } from "./provider-credential.ts";
-import { authorIfKnown, COMPAT, invalidProvider } from "./provider-names.ts";
+import { authorIfKnown, COMPAT, invalidProvider, unknownProvider } from "./provider-names.ts";
 import type { Step } from "./step.ts";
 
 export type StepTarget =
@@ -75,7 +75,7 @@ export function targetOf(step: Step, context: TargetContext): StepTarget {
 		};
 	}
 	const author = authorIfKnown(provider);
-	if (author === undefined && !isProvider(provider)) throw invalidProvider(provider);
+	if (author === undefined && !isProvider(provider)) throw unknownProvider(provider);
 	requireWholesale(provider, context);
 	if (context.isModelRoute && author !== undefined) return operatorsModel(services);
 	const target: ProviderTarget = {

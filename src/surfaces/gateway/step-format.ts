@@ -5,6 +5,9 @@
  * model ids with a provider: `workers-ai/@cf/…`, `openai/…`, `acme/chat`. The session headers of a step are used
  * (`request-options.ts`).
  */
+import { asQuestion } from "../../core/did-you-mean.ts";
+import { AiError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json.ts";
 import { loadDialect } from "../../dialects/index.ts";
 import { onlyFor, requireModel } from "../../dialects/route-dialect.ts";
 import { decodedPath } from "../../gateways/providers/model-in-path.ts";
@@ -96,6 +99,9 @@ function routeOf(step: Step, services: GatewayServices): StepRoute {
 	if (provider === WORKERS_AI) {
 		if (route && path.startsWith("v1/")) return openaiStep(route, inputs, (model) => model);
 		const model = decodedPath(path.replace(/^run\//, ""));
+		// The caller's base address lacks the version.
+		if (route && isRecord(inputs.fields) && typeof inputs.fields.model === "string")
+			throw new AiError("unknownThirdPartyModel", `Model not found: ${model}${asQuestion(`v1/${path}`)}`);
 		return { model, dialect: loadDialect, inputs, wrap: WRAPS.envelope };
 	}
 	if (!route) throw invalidProvider(path, `is not a route of ${COMPAT}`);

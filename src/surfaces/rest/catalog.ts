@@ -7,6 +7,7 @@ import { badInput } from "../../dialects/invalid-input.ts";
 import { envelope } from "../../http/envelope.ts";
 import { openRouterList } from "../../models/openrouter.ts";
 import { authorList, SearchQuery, search, taskList } from "../../models/search.ts";
+import { modelSuggestion } from "../../pipeline/model-suggestion.ts";
 import { answer } from "../answer.ts";
 import { AI } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
@@ -52,7 +53,11 @@ async function showSchema(c: Context, { services: { catalog, routing } }: AppCal
 	const id = c.req.query("model");
 	if (!id) throw badInput("required properties at '/' are 'model'");
 	const model = catalog.find(id);
-	if (!model) throw new AiError("noSuchModel", `No such model ${id} or task`);
+	if (!model)
+		throw new AiError(
+			"noSuchModel",
+			`No such model ${id} or task${modelSuggestion(id, { catalog, routing })}`,
+		);
 	const { modelSchema } = await otherDialects();
 	return envelope(modelSchema(model, routing.find(id)?.strict ?? true));
 }

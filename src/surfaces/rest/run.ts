@@ -6,7 +6,7 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
-import { AiError, toAiError } from "../../core/errors.ts";
+import { AiError, FAILURES, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { loadDialect, loadLiveDialect } from "../../dialects/index.ts";
@@ -29,12 +29,15 @@ import { BY_MODEL, methodNotAllowed, pathParameter } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import { requireFrame } from "../../http/socket-caller.ts";
 import { authorOf, isThirdPartyId } from "../../models/third-party.ts";
+import { modelSuggestion } from "../../pipeline/model-suggestion.ts";
 import type { InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { modelOf } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
 import { AI, below } from "../bases.ts";
 import { wireOf } from "../binding/binding.ts";
+import { OPENAI_ROUTES } from "../openai/openai.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
+import type { AppServices } from "../services.ts";
 
 /** The product answers "no route" for an unknown model id, except in these namespaces. */
 const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
@@ -138,11 +141,12 @@ async function runUniversal(c: Context, call: AppCall): Promise<Response> {
 /** The queue's requests need no content type. */
 async function runModel(c: Context, call: AppCall): Promise<Response> {
 	const model = pathParameter(c, "model");
+	const { services } = call;
 	const isQueue = isQueueRequest(c);
 	const { raw } = c.req;
 	const reading = isQueue
-		? readJson(raw, call.services).then((fields): Inputs => ({ fields }))
-		: readInputs(raw, call.services);
+		? readJson(raw, services).then((fields): Inputs => ({ fields }))
+		: readInputs(raw, services);
 	// A request that cannot be read has a log in its gateway.
 	const { fields } = (await reading.catch(() => undefined)) ?? {};
 	const answer = await answerRequests(c, call, { model, fields, isQueue });
@@ -155,11 +159,24 @@ async function runModel(c: Context, call: AppCall): Promise<Response> {
 				choosesModel(model) ||
 				customSlug(authorOf(model)) !== undefined ||
 				(await isNamed(model, call));
-			if (!isKnown) throw new AiError("noRoute");
+			if (!isKnown) throw unknownName(model, c.req.path, services);
 			if (isQueue) refuseQueue();
 			return { model, inputs: { ...(await reading), query: queryOf(c) } };
 		},
 	});
+}
+
+/** The description names what the caller probably means. */
+function unknownName(model: string, path: string, services: AppServices): AiError {
+	const { description } = FAILURES.noRoute;
+	const route = `/${model.replace(/^v1\//, "")}`;
+	if (route in OPENAI_ROUTES)
+		return new AiError(
+			"noRoute",
+			`${description}: the address is ${path.replace(/\/run\/.*/, `/v1${route}`)}`,
+		);
+	const suggestion = modelSuggestion(model.replace(/^\//, ""), services);
+	return new AiError("noRoute", suggestion ? `${description}: no model ${model}${suggestion}` : undefined);
 }
 
 const isQueueRequest = (c: Context): boolean => c.req.query("queueRequest") === "true";

@@ -253,6 +253,13 @@ describe("universal run", () => {
 	it.each([
 		["compat", "chat/completions", '"gpt-5" does not begin with a provider (example: openai/gpt-5)'],
 		["compat", "models", '"models" is not a route of compat'],
+		["chat", "completions", '"chat" is unknown; did you mean "compat/chat"?'],
+		["v1", "chat/completions", '"v1" is unknown; did you mean "compat/v1"?'],
+		["opnai", "chat/completions", '"opnai" is unknown; did you mean "openai"?'],
+		["gemini", "v1beta/models/m", '"gemini" is unknown; did you mean "google-ai-studio"?'],
+		["azure", "chat/completions", '"azure" is unknown; did you mean "azure-openai"?'],
+		["workersai", LLAMA, '"workersai" is unknown; did you mean "workers-ai"?'],
+		["@cf", "meta/llama", '"@cf" is unknown; did you mean "workers-ai/@cf"?'],
 		["custom-none", "chat", '"custom-none" is not an enabled custom provider of the account'],
 	])("refuses %s/%s with the reason", async (provider, endpoint, reason) => {
 		const response = await hello().run([step(endpoint, chat("gpt-5"), provider)]);
@@ -260,6 +267,24 @@ describe("universal run", () => {
 			internalCode: 2008,
 			description: `Invalid provider: ${reason}`,
 		});
+	});
+
+	it.each([
+		[
+			"compat",
+			"chat/completions",
+			LLAMA,
+			'Invalid provider: "@cf" is unknown; did you mean "workers-ai/@cf"?',
+		],
+		[
+			"workers-ai",
+			"chat/completions",
+			LLAMA,
+			'Model not found: chat/completions; did you mean "v1/chat/completions"?',
+		],
+	])("refuses %s/%s with the model %s", async (provider, endpoint, model, description) => {
+		const response = await hello().run([step(endpoint, chat(model), provider)]);
+		expect(await response.json()).toMatchObject({ description });
 	});
 
 	it("repeats the event id of the step, or else of the request, if it is a valid header", async () => {

@@ -350,6 +350,19 @@ describe("failures over REST", () => {
 		);
 	});
 
+	it.each([
+		["llama-3.1-8b-instruct-fp8", `no model llama-3.1-8b-instruct-fp8; did you mean "${LLAMA}"?`],
+		["meta/llama-3.1-8b-instruct-fp8", `did you mean "${LLAMA}"?`],
+		[`/${LLAMA}`, `no model /${LLAMA}; did you mean "${LLAMA}"?`],
+		["chat/completions", "the address is /client/v4/accounts/local/ai/v1/chat/completions"],
+		["v1/messages", "the address is /client/v4/accounts/local/ai/v1/messages"],
+	])("has the name or the address that is meant by %s", async (name, meant) => {
+		const { status, text } = await failing(`/run/${name}`, { prompt: "Hi" });
+		expect(status).toBe(400);
+		const [error] = JSON.parse(text).errors;
+		expect(error).toMatchObject({ code: 7000, message: expect.stringContaining(meant) });
+	});
+
 	it("answers another method with 7001", async () => {
 		const response = await testGateway().get(`/run/${LLAMA}`);
 		expect(response.status).toBe(405);
@@ -455,6 +468,13 @@ describe("the catalogue over REST", () => {
 			expect(Object.keys(result.input).length, id).toBeGreaterThan(1);
 			expect(Object.keys(result.output).length, id).toBeGreaterThan(0);
 		}
+	});
+
+	it("suggests a model if that of the schema is unknown", async () => {
+		const response = await testGateway().get("/models/schema?model=@cf/openai/whispr");
+		expect(await response.json()).toMatchObject({
+			errors: [{ code: 5007, message: expect.stringContaining('did you mean "@cf/openai/whisper"?') }],
+		});
 	});
 
 	it("lists tasks and authors", async () => {
