@@ -1,9 +1,9 @@
 /** Runs a Worker in plain `workerd serve`, without a development proxy. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createConnection } from "node:net";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import { isWasm } from "../miniflare/modules.ts";
@@ -107,9 +107,8 @@ const text = (value: string): string => JSON.stringify(value);
 export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?: number): Promise<Served> {
 	const { host = LOOPBACK, secrets = {}, state = join(folder, "state") } = spec;
 	mkdirSync(state, { recursive: true });
-	for (const { name, file } of spec.modules) cpSync(file, join(folder, "modules", name));
 	const config = join(folder, "config.capnp");
-	writeFileSync(config, capnp(spec, port, state));
+	writeFileSync(config, capnp(spec, { port, state, folder }));
 	const pinned = cpu !== undefined && process.platform === "linux";
 	const inspector =
 		spec.inspectorPort === undefined ? [] : ["--inspector-addr", `127.0.0.1:${spec.inspectorPort}`];
@@ -188,14 +187,18 @@ const networkOf = (allowed: string, { outbound, isOffline = false }: WorkerSpec)
 /** Puts brackets around an IPv6 address, for use before a port. */
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
-function capnp(spec: WorkerSpec, port: number, state: string): string {
+/** `folder`: of the configuration. Modules are read where they are, by paths that are relative to it. */
+function capnp(
+	spec: WorkerSpec,
+	{ port, state, folder }: { port: number; state: string; folder: string },
+): string {
 	const { modules, vars = {}, secrets = {}, objects = [], host = LOOPBACK, entrypointSockets = [] } = spec;
 	const { assets, compatibilityDate, compatibilityFlags = [], objectsInMemory = false, services = [] } = spec;
 	const { v8Flags = [] } = spec;
 	const address = spec.unixSocket === undefined ? `${bracketed(host)}:${port}` : `unix:${spec.unixSocket}`;
 	const embedded = modules.map(
-		({ name }) =>
-			`(name = ${text(name)}, ${isWasm(name) ? "wasm" : "esModule"} = embed ${text(`modules/${name}`)})`,
+		({ name, file }) =>
+			`(name = ${text(name)}, ${isWasm(name) ? "wasm" : "esModule"} = embed ${text(relative(folder, file))})`,
 	);
 	const bindings = [
 		...Object.entries(vars).map(([name, value]) =>
