@@ -19,8 +19,12 @@ export interface Timer {
 	cancel(): void;
 }
 
-/** Calls `onTime` after `milliseconds`, in the context of the request that starts the timer. */
-export type StartTimer = (milliseconds: number, onTime: () => void) => Timer;
+/**
+ * Calls `onTime` after `milliseconds`, in the context of the request that starts the timer. `left`: fires when its caller leaves. Then the timer
+ * is cancelled, because the context may end before the holder cancels it: in that of a caller who has left, no code continues after an `await`.
+ * Absent: the holder itself cancels the timer when the caller leaves.
+ */
+export type StartTimer = (milliseconds: number, onTime: () => void, left?: AbortSignal) => Timer;
 
 /**
  * A process that has paused finds its timers before what arrived meanwhile: the runtime runs a due timer before it delivers bytes that wait in a
@@ -56,10 +60,11 @@ export class LazyTimers {
 		this.#services = services;
 	}
 
-	readonly start: StartTimer = (milliseconds, onTime) => {
+	readonly start: StartTimer = (milliseconds, onTime, left) => {
 		if (milliseconds < MIN_LAZY_MS || !this.#ensureSweep()) return startNativeTimer(milliseconds, onTime);
 		const timer = new LazyTimer(milliseconds, onTime, this.#pending, this.#services.now);
 		this.#pending.add(timer);
+		left?.addEventListener("abort", () => timer.cancel(), { once: true });
 		return timer;
 	};
 

@@ -92,7 +92,11 @@ export async function readJson(request: Request, services: BodyServices): Promis
  */
 async function readText(request: Request, stated: number, services: BodyServices): Promise<string> {
 	const { bodyMs, jsonBytes } = services.limits;
-	const text = await inTime(Math.min(bodyMs, SMALL_BODY_MS), services, { pending: {}, read: request.text() });
+	const text = await inTime(Math.min(bodyMs, SMALL_BODY_MS), services, {
+		request,
+		pending: {},
+		read: request.text(),
+	});
 	if (text.length > jsonBytes) throw tooLarge(jsonBytes);
 	if (text === "") throw emptyBody();
 	if (text.includes("\ufffd") && new TextEncoder().encode(text).length > stated) throw invalidUtf8();
@@ -111,7 +115,7 @@ export async function readBody(
 ): Promise<Uint8Array<ArrayBuffer>> {
 	const pending: PendingRead = {};
 	const read = readBytes(request, limit, pending);
-	const bytes = await inTime(services.limits.bodyMs, services, { pending, read });
+	const bytes = await inTime(services.limits.bodyMs, services, { request, pending, read });
 	if (bytes.length > limit) throw tooLarge(limit);
 	if (bytes.length === 0) throw emptyBody();
 	return bytes;
@@ -147,17 +151,18 @@ interface PendingRead {
 function inTime<T>(
 	limitMs: number,
 	{ startTimer = startNativeTimer }: BodyServices,
-	{ pending, read }: { pending: PendingRead; read: Promise<T> },
+	{ request, pending, read }: { request: Request; pending: PendingRead; read: Promise<T> },
 ): Promise<T> {
 	const { promise, resolve, reject } = Promise.withResolvers<T>();
-	const timer = startTimer(limitMs, () => {
+	const onTime = (): void => {
 		const error = new AiError(
 			"timeout",
 			`Request timeout: the request body did not arrive within ${limitMs} ms`,
 		);
 		pending.reader?.cancel(error).catch(() => {});
 		reject(error);
-	});
+	};
+	const timer = startTimer(limitMs, onTime, request.signal);
 	read.then(
 		(value) => {
 			timer.cancel();

@@ -16,7 +16,8 @@ afterEach(() => {
 function lazyTimers(keepAlive: (promise: Promise<unknown>) => void = () => {}) {
 	const fired: number[] = [];
 	const timers = new LazyTimers({ keepAlive, now: () => Date.now() });
-	const start = (milliseconds: number) => timers.start(milliseconds, () => fired.push(Date.now() - START));
+	const start = (milliseconds: number, left?: AbortSignal) =>
+		timers.start(milliseconds, () => fired.push(Date.now() - START), left);
 	return { fired, start };
 }
 
@@ -38,6 +39,19 @@ it("is cancelled before and after the sweep", async () => {
 	await vi.advanceTimersByTimeAsync(LONG_MS);
 	expect(fired).toEqual([]);
 	expect(vi.getTimerCount()).toBe(0);
+});
+
+it("ends with its caller: the sweep settles nothing of a context that may have ended", async () => {
+	const { fired, start } = lazyTimers();
+	const left = new AbortController();
+	start(LONG_MS, left.signal);
+	start(LONG_MS);
+	left.abort();
+	await vi.advanceTimersByTimeAsync(1_000);
+	// The native timer of the second.
+	expect(vi.getTimerCount()).toBe(1);
+	await vi.advanceTimersByTimeAsync(LONG_MS);
+	expect(fired).toEqual([LONG_MS]);
 });
 
 it("many limits share one native timer, which keeps its request alive", async () => {

@@ -71,3 +71,40 @@ it("ends the call at once for a reset, and for a closed connection with the engi
 		rmSync(folder, { recursive: true, force: true });
 	}
 });
+
+/** More than the guard or the runtime would hold back. */
+const PIECE = "x".repeat(40_000);
+const SWEEP_MS = 2_500;
+
+it.each([
+	["a JSON body", "/client/v4/accounts/acme/ai/run/@cf/meta/llama-3.1-8b-instruct-fp8", "application/json"],
+	["a file", "/client/v4/accounts/acme/ai/tomarkdown", "application/octet-stream"],
+	["vectors", "/client/v4/accounts/acme/vectorize/v2/indexes/left/insert", "application/x-ndjson"],
+])(
+	"a caller who leaves during %s leaves no promise behind that another request settles",
+	async (_, path, type) => {
+		const folder = mkdtempSync(join(tmpdir(), "ganglion-leaving-"));
+		const gateway = await Gateway.start(folder, { DEFAULT_BACKEND: "simulator" });
+		const { hostname, port } = new URL(gateway.url);
+		try {
+			const created = await fetch(`${gateway.url}/client/v4/accounts/acme/vectorize/v2/indexes`, {
+				method: "POST",
+				headers: { authorization: Gateway.operator, "content-type": "application/json" },
+				body: JSON.stringify({ name: "left", config: { dimensions: 32, metric: "cosine" } }),
+			});
+			expect(created.ok).toBe(true);
+			const head = `POST ${path} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: ${Gateway.operator}\r\ncontent-type: ${type}\r\ncontent-length: 1000000\r\n\r\n`;
+			for (let caller = 0; caller < 5; caller++) {
+				const socket = connect(Number(port), hostname).on("error", () => {});
+				socket.write(head + PIECE);
+				await wait(50);
+				socket.resetAndDestroy();
+			}
+			await wait(SWEEP_MS);
+			expect(gateway.output()).not.toContain("different request context");
+		} finally {
+			await gateway.stop();
+			rmSync(folder, { recursive: true, force: true });
+		}
+	},
+);

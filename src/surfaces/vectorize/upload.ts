@@ -108,7 +108,7 @@ class LineReader {
 
 	/** Throws 3006 for too many bytes, 3007 if they do not arrive in time, and what `onLine` throws. */
 	async read(
-		{ body }: Request,
+		{ body, signal }: Request,
 		{ limits, startTimer }: UploadServices,
 		onLine: (line: string) => void,
 	): Promise<void> {
@@ -119,10 +119,11 @@ class LineReader {
 			`Request timeout: the request body did not arrive within ${limits.bodyMs} ms`,
 		);
 		let isLate = false;
-		const timer = startTimer?.(limits.bodyMs, () => {
+		const onTime = (): void => {
 			isLate = true;
 			void reader.cancel(late).catch(() => {});
-		});
+		};
+		const timer = startTimer?.(limits.bodyMs, onTime, signal);
 		const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 		let bytes = 0;
 		let failure: unknown;
