@@ -14,8 +14,9 @@ import { STOPPED_STATUS } from "../../src/retrieval/documents/converter.ts";
 import type { WorkerSpec } from "../workerd.ts";
 import { type ConversionBounds, ConverterProcess, StoppedConversion } from "./converter-process.ts";
 
-/** More conversions wait, in their order. */
-const MAX_PROCESSES = Math.max(2, Math.min(4, availableParallelism()));
+/** More conversions wait, in their order. One core is left to the gateway, and each process takes about 100 MB. */
+export const processesOn = (cores: number): number => Math.max(1, Math.min(2, cores - 1));
+const MAX_PROCESSES = processesOn(availableParallelism());
 const MAX_WAITING = 200;
 /** Above the largest upload that a gateway admits by default. */
 const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;

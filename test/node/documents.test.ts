@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { modulesIn } from "../../miniflare/modules.ts";
-import { type DocumentConverter, startConverter } from "../../scripts/documents/converter.ts";
+import { type DocumentConverter, processesOn, startConverter } from "../../scripts/documents/converter.ts";
 import type { ConversionBounds } from "../../scripts/documents/converter-process.ts";
 import { mutated } from "../../tools/documents/mutate.ts";
 import { bytesOf, convertBy, fixture, wordDocument } from "./document-files.ts";
@@ -18,6 +18,15 @@ vi.stubEnv("TMPDIR", folder);
 afterAll(() => {
 	vi.unstubAllEnvs();
 	rmSync(folder, { recursive: true, force: true });
+});
+
+it.each([
+	[1, 1],
+	[2, 1],
+	[3, 2],
+	[64, 2],
+])("on %d cores, %d processes convert at the same time", (cores, processes) => {
+	expect(processesOn(cores)).toBe(processes);
 });
 
 describe("a process", () => {
