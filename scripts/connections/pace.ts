@@ -21,8 +21,11 @@ const FASTER = 1.1;
 const MIN_RATE = 300;
 /** The rate stays near what callers use, so that it is soon low enough when they use more. */
 const MAX_SPARE = 4;
-/** Units that a caller may use before its turn. */
-const SLACK_UNITS = 3;
+/**
+ * Units that a caller may use before its turn: some requests. One who uses less than its part still sends two or three close together, and would
+ * wait for its turn, which is slow while many others use all of theirs.
+ */
+const SLACK_UNITS = 10;
 /** Units that may be used at once after a pause, as time at the present rate. */
 const BURST_MS = 50;
 /** After so many probes in time without waiting work, nothing is counted. */

@@ -53,9 +53,23 @@ it("lets a caller who uses little begin at once, beside one with a thousand wait
 	}
 });
 
+it("lets a caller who uses less than its part send some requests close together, beside many that use all of theirs", () => {
+	const pace = behind();
+	const heavy = Array.from({ length: 50 }, (_, index) => caller(`heavy ${index}`));
+	for (const one of heavy) for (let sent = 0; sent < 200; sent++) begin(pace, one);
+	vi.advanceTimersByTime(1_000);
+	pace.probed(LATE_MS);
+	for (let sent = 0; sent < 6; sent++) {
+		expect(pace.mayBegin(caller("light"))).toBe(true);
+		pace.use(caller("light"), 1.5);
+	}
+	for (let sent = 0; sent < 6; sent++) pace.use(caller("light"), 1.5);
+	expect(pace.mayBegin(caller("light"))).toBe(false);
+});
+
 it("reports the requests that wait, and those that have waited too long", () => {
 	const pace = behind();
-	for (let sent = 0; sent < 10; sent++) begin(pace, caller("heavy"));
+	for (let sent = 0; sent < 20; sent++) begin(pace, caller("heavy"));
 	const { waiting } = pace;
 	expect(waiting).toBeGreaterThan(0);
 	expect(pace.report(100)).toEqual({ name: "paced_requests", used: waiting, limit: 100, refused: 0 });
@@ -139,7 +153,7 @@ it("starts everything that waits when the load has ended", () => {
 
 it("forgets a wait that its caller ends", () => {
 	const pace = behind();
-	for (let sent = 0; sent < 10; sent++) begin(pace, caller("heavy"));
+	for (let sent = 0; sent < 20; sent++) begin(pace, caller("heavy"));
 	const before = pace.waiting;
 	const stop = pace.wait(caller("heavy"), () => expect.unreachable());
 	expect(pace.waiting).toBe(before + 1);
