@@ -1,4 +1,5 @@
 /** The connection guard of one worker, in a process of its own. It ends with the process that started it. */
+import { keepNewSpaceSmall } from "../scripts/collect-garbage.ts";
 import { guardConnections } from "../scripts/connections/guard.ts";
 
 export interface GuardTarget {
@@ -28,6 +29,7 @@ process.on("message", (message: ReloadedSettings) => {
 });
 // Running answers pass through it until the worker has stopped.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
+keepNewSpaceSmall();
 await guardConnections({
 	...settings,
 	idleMs: () => current.idleMs,

@@ -9,6 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { startFolderWriter } from "../scripts/adapters/folder-writer.ts";
+import { keepNewSpaceSmall } from "../scripts/collect-garbage.ts";
 import { guardConnections } from "../scripts/connections/guard.ts";
 import { startConverter } from "../scripts/documents/converter.ts";
 import { runtimeSettings, V8_FLAGS } from "../scripts/settings.ts";
@@ -122,6 +123,7 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 	const url = workers[0]?.served.url ?? "";
 	if (count > 1) return { url, workers, guards: await startGuards({ ...guard, targets }) };
 	const [target] = targets;
+	keepNewSpaceSmall();
 	if (openFiles !== undefined && target !== undefined) await guardConnections({ ...guard, ...target });
 	return { url, workers };
 }

@@ -1,5 +1,5 @@
 /** What commands of the project must not keep in memory after their start. Linux shows it. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,6 +34,25 @@ describe.runIf(process.platform === "linux")("memory of a command", () => {
 		// A bundler is native code, so it is mapped from its file.
 		expect(readFileSync(`/proc/${pid}/maps`, "utf8")).not.toMatch(/rolldown|esbuild|lightningcss/);
 		expect(treeOf(pid).filter(({ line }) => line.includes("bundle.ts"))).toEqual([]);
+	});
+
+	it("of the guard keeps V8's space for new objects small under load", () => {
+		const sizeWith = (start: string): number => {
+			const program = `
+				import { getHeapSpaceStatistics } from "node:v8";
+				import { keepNewSpaceSmall } from ${JSON.stringify(pathToFileURL("scripts/collect-garbage.ts").href)};
+				${start}
+				let kept = [];
+				for (let number = 0; number < 1_000_000; number++) {
+					kept.push({ number });
+					if (kept.length > 50_000) kept = [];
+				}
+				console.log(getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space").space_size);`;
+			const options = ["--no-warnings", "--input-type=module", "--eval", program];
+			return Number(execFileSync(process.execPath, options, { encoding: "utf8" }));
+		};
+		expect(sizeWith("keepNewSpaceSmall();")).toBeLessThan(4 * MEGABYTE);
+		expect(sizeWith("")).toBeGreaterThan(8 * MEGABYTE);
 	});
 
 	it("of wrangler has no garbage of its builds", async () => {
