@@ -13,6 +13,7 @@ import {
 } from "../models/third-party.ts";
 import { namedModel } from "../providers/provider-models.ts";
 import { PROVIDERS } from "../providers/providers.ts";
+import { hasEnded } from "./is-served.ts";
 import { modelSuggestion } from "./model-suggestion.ts";
 import type { ResolvedRoute } from "./plan.ts";
 import type { Caller } from "./request.ts";
@@ -96,17 +97,6 @@ function missingKey(id: string): AiError {
 		"missingProviderKey",
 		`Insufficient AI Gateway credits: nothing is set up here for ${author} (see ${where})`,
 	);
-}
-
-/** Whether a model of the catalogue can be used here. Calls no engine. */
-export function isServed(model: Model, { routing, now }: AuthorizeServices): boolean {
-	const routed = routing.find(model.id);
-	return routed !== undefined && !hasEnded(model, routed, now());
-}
-
-function hasEnded({ status, deprecated }: Model, routed: ResolvedRoute | undefined, now: number): boolean {
-	if (routed?.named) return false;
-	return status === "removed" || (deprecated !== undefined && Date.parse(deprecated) <= now);
 }
 
 /** The model id of a name; the name itself if it is not an alias. Calls the account only for unknown names. */

@@ -1,11 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { Catalog } from "../../src/models/catalog.ts";
+import { isServed } from "../../src/pipeline/is-served.ts";
 import type { Routing } from "../../src/pipeline/plan.ts";
-import {
-	type AuthorizeServices,
-	authorize as authorizeRouted,
-	isServed,
-} from "../../src/pipeline/resolve-model.ts";
+import { type AuthorizeServices, authorize as authorizeRouted } from "../../src/pipeline/resolve-model.ts";
 
 const NOW = Date.parse("2026-11-21");
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -55,6 +52,17 @@ describe("authorize", () => {
 			id === served ? { targets: [], billed: false, named: true, strict: false } : undefined,
 		);
 		expect(() => authorize("@cf/meta/llama-3.2-2b-instruct", only)).toThrow(`did you mean "${served}"?`);
+	});
+
+	it.each([
+		// kimi-k2.5 and the shorter names of Llama have ended.
+		["kimi", "@cf/moonshotai/kimi-k2.6"],
+		["llama", "@cf/meta/llama-3.2-1b-instruct"],
+		["llama-guard", "@cf/meta/llama-guard-3-8b"],
+		// All have ended.
+		["phi", "@cf/microsoft/phi-2"],
+	])("suggests for %s a chat model that has not ended, if there is one: %s", (typed, meant) => {
+		expect(() => authorize(typed, byDefault)).toThrow(`or task; did you mean "${meant}"?`);
 	});
 
 	it("compares no long name with the catalogue", () => {

@@ -6,7 +6,7 @@ import { AiError } from "../../core/errors.ts";
 import type { Model } from "../../models/model.ts";
 import { basePrices } from "../../models/price-tiers.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
-import { isServed } from "../../pipeline/resolve-model.ts";
+import { isServed } from "../../pipeline/is-served.ts";
 import { findKey } from "../../providers/provider-key.ts";
 import { ALIAS, aliasName } from "../aliases/alias.ts";
 import { featuresOf } from "../auto/features.ts";

@@ -8,7 +8,7 @@
 import { isRecord } from "../../core/json.ts";
 import { dataUrl } from "../../media/base64.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
-import { isServed } from "../../pipeline/resolve-model.ts";
+import { isServed } from "../../pipeline/is-served.ts";
 import type { PipelineServices } from "../../pipeline/services.ts";
 import { ConversionFailure } from "./work.ts";
 

@@ -2,8 +2,9 @@
 import { AiError } from "../../core/errors.ts";
 import { gatewayOfCaller, isOfCustomProvider, namesInGateway } from "../../gateways/run/gateway-models.ts";
 import { isProductId, type Model } from "../../models/model.ts";
+import { isServed } from "../../pipeline/is-served.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import { aliasesOf, isServed, resolveModel } from "../../pipeline/resolve-model.ts";
+import { aliasesOf, resolveModel } from "../../pipeline/resolve-model.ts";
 import { namedModel } from "../../providers/provider-models.ts";
 import type { AppServices } from "../services.ts";
 

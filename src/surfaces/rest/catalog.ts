@@ -49,15 +49,12 @@ export const catalogRoutes: readonly AppRoute[] = defineRoutes({ bases: [AI], ta
 	},
 ]);
 
-async function showSchema(c: Context, { services: { catalog, routing } }: AppCall): Promise<Response> {
+async function showSchema(c: Context, { services }: AppCall): Promise<Response> {
+	const { catalog, routing } = services;
 	const id = c.req.query("model");
 	if (!id) throw badInput("required properties at '/' are 'model'");
 	const model = catalog.find(id);
-	if (!model)
-		throw new AiError(
-			"noSuchModel",
-			`No such model ${id} or task${modelSuggestion(id, { catalog, routing })}`,
-		);
+	if (!model) throw new AiError("noSuchModel", `No such model ${id} or task${modelSuggestion(id, services)}`);
 	const { modelSchema } = await otherDialects();
 	return envelope(modelSchema(model, routing.find(id)?.strict ?? true));
 }
