@@ -10,6 +10,7 @@ import {
 	type TokenLimits,
 } from "../../accounts/token-command.ts";
 import { groupById, PERMISSION_GROUPS, type TokenPolicy } from "../../accounts/token-policy.ts";
+import { didYouMean } from "../../core/did-you-mean.ts";
 import { lazy } from "../../core/lazy.ts";
 
 const MAX_NAME_CHARACTERS = 120;
@@ -19,6 +20,9 @@ const MAX_NEURONS = 1e9;
 const MAX_REQUESTS_PER_MINUTE = 1e6;
 
 const RESOURCE = "com.cloudflare.api.account.";
+
+const GROUP_NAMES = PERMISSION_GROUPS.map(({ name }) => name);
+const LISTED = "; GET …/tokens/permission_groups lists them";
 
 const Instant = lazy(() => z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)));
 
@@ -34,7 +38,7 @@ const Group = lazy(() =>
 			if (group && (name === undefined || name === group.name)) return { id: group.id, name: group.name };
 			const message = group
 				? "its id and its name belong to different permission groups"
-				: "no such permission group; GET …/tokens/permission_groups lists them";
+				: `no such permission group${didYouMean(name ?? "", GROUP_NAMES) || LISTED}`;
 			context.addIssue({ code: "custom", message });
 			return z.NEVER;
 		}),

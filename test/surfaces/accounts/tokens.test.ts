@@ -238,6 +238,10 @@ describe("the token routes", () => {
 			{ ...good, policies: [{ ...policy, permission_groups: [{ id: "0".repeat(32) }] }] },
 		],
 		[
+			'policies[0].permission_groups[0]: no such permission group; did you mean "Workers AI Run"?',
+			{ ...good, policies: [{ ...policy, permission_groups: [{ name: "workers ai runn" }] }] },
+		],
+		[
 			"policies[0].permission_groups[0]: its id and its name belong to different permission groups",
 			{ ...good, policies: [{ ...policy, permission_groups: [{ id: READ, name: RUN_NAME }] }] },
 		],
