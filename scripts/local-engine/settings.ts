@@ -40,7 +40,11 @@ export function localSettings(
 		.filter(([id]) => !patterns.some((pattern) => matches(pattern, id)))
 		.map(([id, model]): [string, object[]] => {
 			const { weights } = model;
-			const target = { backend: LOCAL, weights: labelOf(model, revisions.get(weights)) };
+			const revision = revisions.get(weights);
+			const target = {
+				...{ backend: LOCAL, weights: labelOf(model, revision) },
+				...(revision === undefined && { weights_absent: true }),
+			};
 			return [id, [weights.name === id ? target : { ...target, model: weights.name }]];
 		});
 	return {

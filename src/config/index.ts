@@ -247,10 +247,7 @@ function grouping(rows: readonly [string, string][]): [string, string][] {
 	});
 }
 
-/** The text of weights that are not downloaded has no revision. */
-const hasRevision = (weights: string): boolean => /^[^;]+@/.test(weights);
-
-function describeTarget({ backend, model, weight, weights }: RouteTarget): string {
+function describeTarget({ backend, model, weight, weights, weightsAbsent }: RouteTarget): string {
 	const [first, ...others] = backend.urls;
 	const more = others.length > 0 ? ` and ${others.length} more` : "";
 	return [
@@ -258,6 +255,6 @@ function describeTarget({ backend, model, weight, weights }: RouteTarget): strin
 		...(first ? [`(${first}${more})`] : []),
 		...(model === undefined ? [] : [model]),
 		...(weight === undefined ? [] : [`weight ${weight}`]),
-		...(weights === undefined ? [] : [`[${weights}${hasRevision(weights) ? "" : "; not on the disk"}]`]),
+		...(weights === undefined ? [] : [`[${weights}${weightsAbsent ? "; not on the disk" : ""}]`]),
 	].join(" ");
 }

@@ -40,6 +40,8 @@ const targets = (env: Env) =>
 				timeouts: SetTimeouts.optional(),
 				continues: z.literal([true, false, "prefill", "vllm"]).optional(),
 				weights: weights.optional(),
+				// Set by `--engine local`, for the list of routes.
+				weights_absent: z.literal(true).optional(),
 				loras: z.array(adapter).min(1).optional(),
 			}),
 		)
@@ -68,19 +70,22 @@ export function readRoutes(entries: [string, unknown][], context: RouteContext):
 			pattern,
 			...(settings && { settings }),
 			...(strict !== undefined && { strict }),
-			targets: (parsed ?? []).flatMap(({ backend: name, headers = {}, continues, ...target }) => {
-				const backend = context.backends.get(String(name));
-				if (!backend) return [];
-				return [
-					{
-						...target,
-						backend,
-						headers,
-						timeouts: { ...timeouts, ...target.timeouts },
-						...(continues !== undefined && { continues: continues && continuationOf(backend, continues) }),
-					},
-				];
-			}),
+			targets: (parsed ?? []).flatMap(
+				({ backend: name, headers = {}, continues, weights_absent: weightsAbsent, ...target }) => {
+					const backend = context.backends.get(String(name));
+					if (!backend) return [];
+					return [
+						{
+							...target,
+							backend,
+							headers,
+							timeouts: { ...timeouts, ...target.timeouts },
+							...(weightsAbsent && { weightsAbsent }),
+							...(continues !== undefined && { continues: continues && continuationOf(backend, continues) }),
+						},
+					];
+				},
+			),
 		};
 	});
 }

@@ -39,6 +39,8 @@ export interface RouteTarget {
 	continues?: Continuation | false;
 	loras?: readonly string[];
 	weights?: string;
+	/** The weights were not on this machine when the configuration was written. */
+	weightsAbsent?: true;
 	headers: Record<string, string>;
 	/** Timeouts of the route or the target. They have precedence over the backend's. */
 	timeouts?: Partial<Timeouts>;

@@ -742,11 +742,17 @@ describe("describeRouting", () => {
 	});
 
 	it("says which weights are not on the disk", () => {
-		const target = (weights: string) => [{ backend: "ollama", weights }];
-		const routes = { a: target("x/y; sibling"), b: target("x/y@1a2b; same") };
-		expect(describeRouting(configure({ BACKENDS: { ollama: OLLAMA }, ROUTES: routes })).slice(0, 2)).toEqual([
+		const target = (weights: string, more = {}) => [{ backend: "ollama", weights, ...more }];
+		const routes = {
+			a: target("x/y; sibling", { weights_absent: true }),
+			b: target("x/y@1a2b; same"),
+			// An operator's own text, without a revision.
+			c: target("our weights of May"),
+		};
+		expect(describeRouting(configure({ BACKENDS: { ollama: OLLAMA }, ROUTES: routes })).slice(0, 3)).toEqual([
 			expect.stringMatching(/ \[x\/y; sibling; not on the disk\]/),
 			expect.stringMatching(/ \[x\/y@1a2b; same\]/),
+			expect.stringMatching(/ \[our weights of May\]/),
 		]);
 	});
 

@@ -344,7 +344,10 @@ describe("the settings", () => {
 			{ backend: "local", weights: "hugging-quants/Llama-3.2-1B-Instruct-Q4_K_M-GGUF@abc123; quantised" },
 		]);
 		expect(ROUTES[BGE]).toEqual([
-			{ backend: "local", weights: "CompendiumLabs/bge-small-en-v1.5-gguf; quantised" },
+			{
+				...{ backend: "local", weights: "CompendiumLabs/bge-small-en-v1.5-gguf; quantised" },
+				weights_absent: true,
+			},
 		]);
 		expect(ROUTES[README_MODEL]).toEqual([
 			{
