@@ -57,6 +57,8 @@ export class ManagedServer {
 	#isStopped = false;
 	#pauseMs = FIRST_PAUSE_MS;
 	#lines: string[] = [];
+	/** Of the last process that ended, and how many in a row ended like that. */
+	#end = { reason: "", count: 0 };
 	readonly #onExit = (): void => this.#kill("SIGKILL");
 
 	constructor(options: Options) {
@@ -135,7 +137,7 @@ export class ManagedServer {
 	}
 
 	async #start(): Promise<void> {
-		const { name, folder, log, started, ended: onEnd } = this.#options;
+		const { folder, log, started, ended: onEnd } = this.#options;
 		this.#port = await freePort();
 		if (this.#isStopped) throw stopped();
 		const { command, args, env } = this.#options.command(this.#port);
@@ -165,12 +167,26 @@ export class ManagedServer {
 			if (this.#isStopped) return;
 			onEnd();
 			if (performance.now() - startedAt > STABLE_MS) this.#pauseMs = FIRST_PAUSE_MS;
-			log(`${name} has ended (${how}). It starts again in ${this.#pauseMs} ms.\n${this.#lines.join("\n")}`);
+			log(this.#describeEnd(how));
 			this.#ready = this.#startAgain();
 			this.#ready.catch(() => {});
 		});
 		await this.#answers(ended);
 		await started();
+	}
+
+	/** Its last lines only if they are new: a server that cannot start has the same ones at each start. */
+	#describeEnd(how: string): string {
+		const lines = this.#lines.join("\n");
+		// Times, ports and process ids differ.
+		const reason = `${how}\n${lines}`.replace(/\d+/g, "0");
+		this.#end = { reason, count: reason === this.#end.reason ? this.#end.count + 1 : 1 };
+		const { count } = this.#end;
+		const ended = `${this.#options.name} has ended (${how})`;
+		const again = `It starts again in ${this.#pauseMs} ms.`;
+		return count === 1
+			? `${ended}. ${again}\n${lines}`
+			: `${ended}, ${count} times in a row with the same output. ${again}`;
 	}
 
 	async #startAgain(): Promise<void> {
