@@ -181,6 +181,12 @@ export class Audit {
 		return `granted ${kills.map(({ at }) => Math.round(grantedAt - at)).join(", ")} ms after the kills`;
 	}
 
+	/** How long after the end of the answer each kill came. */
+	#untilKills({ received: { endedAt, startedAt } }: Evidence): string {
+		const times = this.#circumstances.kills.map(({ at }) => `${Math.round(at - endedAt)} ms`);
+		return `its answer ended ${Math.round(endedAt - startedAt)} ms after its start, ${times.join(", ") || "no time"} before the kills`;
+	}
+
 	/** The charges of leases that a killed isolate did not return. */
 	#judgeCharges(account: string, charges: readonly Row[], unreported: readonly Evidence[]): void {
 		for (const row of charges) {
@@ -347,7 +353,7 @@ export class Audit {
 			case "expired": {
 				const kill = this.#lostWith(evidence);
 				if (kill) this.#verdict.lostMs = Math.max(this.#verdict.lostMs, kill.at - received.endedAt);
-				else report("it expired, although no kill lost its settlement");
+				else report(`it expired, although no kill lost its settlement: ${this.#untilKills(evidence)}`);
 				if (row.neurons !== row.reserved_neurons) report("it expired at another price than was reserved");
 				this.#count("expired", last?.outputTokens ?? 0, 0, billed);
 				return;
