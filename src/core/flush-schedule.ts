@@ -7,12 +7,11 @@
  * return: after `LOST_AFTER_MS` the next message starts another loop, which goes on with all owners. A step has no timer: if it hangs, the
  * next message of its owner replaces it, or the next wake of the loop makes it again.
  */
+import { hasPassed } from "./elapsed.ts";
 import { settledElsewhere } from "./settled-elsewhere.ts";
 
 /** A loop, a step or a call of this age is considered lost. */
 export const LOST_AFTER_MS = 10_000;
-/** The clock of a request stands still while a timer of the request is late. If a time is further ahead, the clock was set back. */
-const MAX_SKEW_MS = 1_000;
 /** Consecutive failures after which a flush stops. The next message starts another. */
 const MAX_TRIES = 4;
 /** Waits after failures: 0.4, 1.6 and 6.4 seconds. */
@@ -195,12 +194,10 @@ export class FlushSchedule {
 	}
 }
 
-/** Whether the wait has passed, or the clock was set back: nobody knows then how much of it has passed. */
-const isDue = ({ since, wait }: Pick<Flush, "since" | "wait">, now: number): boolean =>
-	now >= since + wait || now < since - MAX_SKEW_MS;
+const isDue = ({ since, wait }: Flush, now: number): boolean => hasPassed(wait, since, now);
 
 /** Whether what began at this time, and has not ended, is considered lost. */
-export const isLost = (since: number, now: number): boolean => isDue({ since, wait: LOST_AFTER_MS }, now);
+export const isLost = (since: number, now: number): boolean => hasPassed(LOST_AFTER_MS, since, now);
 
 /** The wait after so many consecutive failures, in milliseconds. Nothing: there is no other try. */
 export const retryAfter = (tries: number): number | undefined =>

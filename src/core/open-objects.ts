@@ -4,6 +4,7 @@
  *
  * Accounts share them as a {@link SharedCount}: an account without an open object is refused only if none is free.
  */
+import { hasPassed } from "./elapsed.ts";
 import { AiError } from "./errors.ts";
 import { type CountReport, SharedCount } from "./shared-count.ts";
 
@@ -67,9 +68,9 @@ export class OpenObjects {
 	}
 
 	#close(): void {
-		const before = this.#now() - OPEN_MS;
+		const now = this.#now();
 		for (const [object, { account, calledAt }] of this.#open) {
-			if (calledAt > before) break;
+			if (!hasPassed(OPEN_MS, calledAt, now)) break;
 			this.#open.delete(object);
 			this.#count.release(account);
 		}

@@ -2,6 +2,7 @@
  * Background work of one isolate: requests that are not settled yet, and settlements that are being sent. Cloudflare keeps
  * a Worker alive until this work ends. A process that stops must wait for it (`surfaces/operations/drain.ts`).
  */
+import { hasPassed } from "../core/elapsed.ts";
 import type { RunningRequests } from "../core/running-requests.ts";
 
 /** Work that ends may start other work shortly after: a request that ends starts the sending of its settlement. */
@@ -61,7 +62,7 @@ export class Background {
 	/** Resolves when no work has been pending for `QUIET_MS`. */
 	async whenIdle(): Promise<void> {
 		const { now, wait } = this.#services;
-		for (let since = now(); now() - since < QUIET_MS; ) {
+		for (let since = now(); !hasPassed(QUIET_MS, since, now()); ) {
 			await wait(POLL_MS);
 			if (this.#pending > 0) since = now();
 		}

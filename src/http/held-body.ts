@@ -2,6 +2,7 @@
  * Stored bytes on their way to a caller, who may read slowly or not at all. What is read ahead for a caller counts as buffered until the end of
  * the body, or until the caller has left. One who reads nothing for a minute loses the body when another needs the room.
  */
+import { hasPassed } from "../core/elapsed.ts";
 import { AiError } from "../core/errors.ts";
 import { BufferHold } from "../core/process-counts.ts";
 import { ROW_BYTES } from "../storage/blobs/piece-table.ts";
@@ -59,7 +60,7 @@ class Reading {
 	}
 
 	get isStalled(): boolean {
-		return Date.now() - this.#readAt > STALLED_MS;
+		return hasPassed(STALLED_MS, this.#readAt, Date.now());
 	}
 
 	/** Its caller loses the body. */

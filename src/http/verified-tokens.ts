@@ -8,6 +8,7 @@
 import type { Credential, Ledgers } from "../accounts/admission.ts";
 import type { VerifiedCredential } from "../accounts/bound-gateway.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
+import { hasPassed } from "../core/elapsed.ts";
 
 const VALID_MS = 1_000;
 const MAX_TOKENS = 1_000;
@@ -16,7 +17,7 @@ export class VerifiedTokens {
 	readonly #ledgers: Ledgers;
 	readonly #now: () => number;
 	/** By account and hash. */
-	readonly #verified = new BoundedMap<string, { until: number; identity: VerifiedCredential }>(MAX_TOKENS);
+	readonly #verified = new BoundedMap<string, { at: number; identity: VerifiedCredential }>(MAX_TOKENS);
 
 	constructor({ ledgers, now }: { ledgers: Ledgers; now(): number }) {
 		this.#ledgers = ledgers;
@@ -28,9 +29,9 @@ export class VerifiedTokens {
 		if (credential.kind === "operator") return {};
 		const key = `${account}:${credential.hash}`;
 		const known = this.#verified.get(key);
-		if (known && known.until > this.#now()) return known.identity;
+		if (known && !hasPassed(VALID_MS, known.at, this.#now())) return known.identity;
 		const identity = await this.#ledgers.of(account).verify(credential, "run");
-		this.#verified.set(key, { until: this.#now() + VALID_MS, identity });
+		this.#verified.set(key, { at: this.#now(), identity });
 		return identity;
 	}
 }

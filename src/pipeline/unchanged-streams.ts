@@ -5,6 +5,7 @@
  * An engine can restart with another name of its model, or without usage. So the gateway reads one stream a minute again.
  */
 import { BoundedMap } from "../core/bounded-map.ts";
+import { hasPassed } from "../core/elapsed.ts";
 
 const RECHECK_MS = 60_000;
 /** Callers can invent model names, so the table is cleared when it is full. */
@@ -27,8 +28,8 @@ interface ObservedStream {
 }
 
 interface Engine {
-	/** Epoch milliseconds. */
-	checkAt: number;
+	/** When a stream was read last, or was chosen for that. */
+	checkedAt: number;
 	toolCalls: number;
 }
 
@@ -54,7 +55,7 @@ export class UnchangedStreams {
 			return;
 		}
 		this.#engines.set(key, {
-			checkAt: this.#now() + RECHECK_MS,
+			checkedAt: this.#now(),
 			toolCalls: Math.max(toolCalls, known?.toolCalls ?? 0),
 		});
 	}
@@ -70,8 +71,8 @@ export class UnchangedStreams {
 		const engine = this.#engines.get(keyOf(source));
 		if (!engine || !this.has(source, offersTools)) return false;
 		const now = this.#now();
-		if (now < engine.checkAt) return true;
-		engine.checkAt = now + RECHECK_MS;
+		if (!hasPassed(RECHECK_MS, engine.checkedAt, now)) return true;
+		engine.checkedAt = now;
 		return false;
 	}
 }

@@ -2,6 +2,7 @@
  * A pool that was scaled to zero: the first request calls the service that starts replicas (`pool.wake`), and requests wait for the
  * first of them, or go to the next target of the route.
  */
+import { hasPassed } from "../core/elapsed.ts";
 import { AiError } from "../core/errors.ts";
 import type { WakeSettings } from "../pools/wake-calls.ts";
 import { countArrival } from "./dispatch/pool-capacity.ts";
@@ -58,9 +59,10 @@ async function wake(
 		return remaining;
 	}
 	const backend = routed?.targets.find((one) => one.backend === first.backend);
-	const endsAt = mayWait ? now() + waitMs : now();
-	for (let at = now(); at < endsAt && !hasWorkingReplica(first, services); at = now()) {
-		await wait(Math.min(CHECK_MS, endsAt - at), signal).catch((error: unknown) => {
+	const since = now();
+	const limitMs = mayWait ? waitMs : 0;
+	for (let at = since; !hasPassed(limitMs, since, at) && !hasWorkingReplica(first, services); at = now()) {
+		await wait(Math.min(CHECK_MS, since + limitMs - at), signal).catch((error: unknown) => {
 			throw signal.aborted ? new AiError("aborted") : error;
 		});
 		if (!backend) continue;

@@ -2,6 +2,7 @@
  * Replicas that a service of the operator lists (`pool.discover`). Each isolate reads the list in the background of requests. Its
  * first request waits for it. If the list cannot be read, or has a mistake, the latest one stays in use.
  */
+import { hasPassed } from "../core/elapsed.ts";
 import { ListError, parseReplicaList, type ReplicaList } from "./replica-list.ts";
 
 export interface DiscoverSettings {
@@ -28,8 +29,9 @@ interface Discovered {
 	list?: ReplicaList;
 	/** Why the latest read has changed nothing. */
 	problem?: string | undefined;
-	/** The next read, at the earliest. */
-	dueAt: number;
+	/** The next read comes so many milliseconds after `since`, at the earliest. */
+	wait: number;
+	since: number;
 }
 
 export class Discoveries {
@@ -58,12 +60,11 @@ export class Discoveries {
 		const { now, wait, waitUntil } = this.#services;
 		const existing = this.#backends.get(backend);
 		const at = now();
-		if (existing && at < existing.dueAt && existing.list) return undefined;
-		const state: Discovered = existing ?? { dueAt: at };
+		const state: Discovered = existing ?? { wait: 0, since: at };
 		this.#backends.set(backend, state);
 		// Without a list, each request reads, but after a failure only one of them in `RETRY_MS`.
-		if (at < state.dueAt) return undefined;
-		if (state.list) state.dueAt = at + RETRY_MS;
+		if (!hasPassed(state.wait, state.since, at)) return undefined;
+		if (state.list) Object.assign(state, { wait: RETRY_MS, since: at });
 		const read = this.#read(state, settings, protocol);
 		waitUntil(read);
 		return state.list ? undefined : Promise.race([read, wait(MAX_WAIT_MS).catch(() => {})]);
@@ -71,7 +72,7 @@ export class Discoveries {
 
 	/** Reads the list, also if it is not due. Never rejects. */
 	async refreshNow(backend: string, settings: DiscoverSettings, protocol?: string): Promise<void> {
-		const state = this.#backends.get(backend) ?? { dueAt: this.#services.now() };
+		const state = this.#backends.get(backend) ?? { wait: 0, since: this.#services.now() };
 		this.#backends.set(backend, state);
 		await this.#read(state, settings, protocol);
 	}
@@ -92,7 +93,7 @@ export class Discoveries {
 			if (!(error instanceof ListError)) throw error;
 			state.problem = error.message;
 		}
-		state.dueAt = now() + (list ? refreshMs : Math.min(RETRY_MS, refreshMs));
+		Object.assign(state, { wait: list ? refreshMs : Math.min(RETRY_MS, refreshMs), since: now() });
 		if (list && JSON.stringify(list) !== JSON.stringify(state.list)) state.list = list;
 	}
 }

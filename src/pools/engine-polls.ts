@@ -2,6 +2,7 @@
  * Polls the engines of a pool for their load, in the background of requests (`poll_ms`). The pool's own count of its requests is
  * always current; a report adds the work of other callers and isolates.
  */
+import { hasPassed } from "../core/elapsed.ts";
 import type { Pool } from "./pool.ts";
 import type { EngineLoad, Replica } from "./replica.ts";
 
@@ -28,14 +29,15 @@ interface PollServices {
 }
 
 interface Polled {
-	/** The next poll, at the earliest. Replicas that were not polled come first. Infinite while a poll is under way. */
-	dueAt: number;
+	/** The next poll comes so many milliseconds after `since`, at the earliest. Replicas that were not polled come first. Infinite while one is under way. */
+	wait: number;
+	since: number;
 	source?: string | undefined;
 }
 
 export class EnginePolls {
 	readonly #services: PollServices;
-	/** Time of the next round. */
+	/** Time of the latest round. */
 	readonly #rounds = new WeakMap<Pool, number>();
 	readonly #replicas = new WeakMap<Replica, Polled>();
 
@@ -46,12 +48,12 @@ export class EnginePolls {
 	/** A request for the pool has arrived. Starts a round if it is due. */
 	start(pool: Pool, pollMs: number, credentials: Omit<PolledEngine, "url">): void {
 		const at = this.#services.now();
-		if (at < (this.#rounds.get(pool) ?? at)) return;
-		this.#rounds.set(pool, at + pollMs);
+		if (!hasPassed(pollMs, this.#rounds.get(pool) ?? Number.NEGATIVE_INFINITY, at)) return;
+		this.#rounds.set(pool, at);
 		const due = pool.members
 			.map((replica) => ({ replica, polled: this.#stateOf(replica) }))
-			.filter(({ polled }) => polled.dueAt <= at)
-			.sort((a, b) => a.polled.dueAt - b.polled.dueAt)
+			.filter(({ polled: { since, wait } }) => Number.isFinite(wait) && hasPassed(wait, since, at))
+			.sort((a, b) => a.polled.since + a.polled.wait - b.polled.since - b.polled.wait)
 			.slice(0, MAX_POLLS);
 		// With turns, a replica's next report comes later than the next round.
 		const rounds = Math.ceil(pool.members.length / MAX_POLLS);
@@ -70,18 +72,18 @@ export class EnginePolls {
 		validMs: number,
 	): Promise<void> {
 		const { now, read } = this.#services;
-		polled.dueAt = Number.POSITIVE_INFINITY;
+		polled.wait = Number.POSITIVE_INFINITY;
 		const report = await read(engine, polled.source).catch(() => undefined);
 		polled.source = report?.source;
 		const at = now();
-		polled.dueAt = report ? at : at + OFF_MS;
+		Object.assign(polled, { wait: report ? 0 : OFF_MS, since: at });
 		if (report) pool.report(url, report.load, { at, validMs });
 	}
 
 	#stateOf(replica: Replica): Polled {
 		const existing = this.#replicas.get(replica);
 		if (existing) return existing;
-		const polled: Polled = { dueAt: Number.NEGATIVE_INFINITY };
+		const polled: Polled = { wait: 0, since: Number.NEGATIVE_INFINITY };
 		this.#replicas.set(replica, polled);
 		return polled;
 	}

@@ -3,6 +3,7 @@
  * pool, in the background of requests.
  */
 
+import { hasPassed } from "../core/elapsed.ts";
 import type { Pool } from "./pool.ts";
 import { type OthersShare, type OwnShare, SHARED_MS } from "./shared-loads.ts";
 
@@ -61,12 +62,13 @@ export class LoadExchange {
 		const at = now();
 		const shared = this.#pools.get(name) ?? { dueAt: at, at, sequence: 0 };
 		this.#pools.set(name, shared);
-		if (at - shared.at > SHARED_MS) {
+		const isDue = hasPassed(shared.dueAt - shared.at, shared.at, at);
+		if (hasPassed(SHARED_MS + 1, shared.at, at)) {
 			// The object could not be called.
 			pool.setOthers(new Map());
 			shared.at = at;
 		}
-		if (at < shared.dueAt) return;
+		if (!isDue) return;
 		shared.dueAt = at + SHARED_MS;
 		waitUntil(this.#exchange(name, pool, shared).catch(() => {}));
 	}

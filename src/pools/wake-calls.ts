@@ -1,5 +1,7 @@
 /** Calls a service of the operator that starts replicas of a pool which has none (`pool.wake`). */
 
+import { hasPassed } from "../core/elapsed.ts";
+
 export interface WakeSettings {
 	/** Receives a POST with `{"backend": "…"}`. */
 	url: string;
@@ -28,7 +30,7 @@ export class WakeCalls {
 	call(backend: string, { url, cooldownMs }: WakeSettings): void {
 		const { now, post, waitUntil } = this.#services;
 		const at = now();
-		if (at - (this.#calledAt.get(backend) ?? Number.NEGATIVE_INFINITY) < cooldownMs) return;
+		if (!hasPassed(cooldownMs, this.#calledAt.get(backend) ?? Number.NEGATIVE_INFINITY, at)) return;
 		this.#calledAt.set(backend, at);
 		waitUntil(post(url, { backend }).catch(() => {}));
 	}

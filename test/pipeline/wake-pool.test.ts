@@ -84,6 +84,14 @@ describe("a pool that was scaled to zero", () => {
 		expect(posts).toHaveLength(2);
 	});
 
+	it("refuses requests if the clock is set back while they wait", async () => {
+		const { clock, plan, pooled, wake } = scaled();
+		const waiting = wake(plan(pooled));
+		clock.now -= 3_600_000;
+		await expect(waiting).rejects.toMatchObject({ key: "outOfCapacity" });
+		expect(clock.now).toBeLessThan(-3_590_000);
+	});
+
 	it("leaves its requests to the next target of the route", async () => {
 		const { clock, other, plan, pooled, posts, wake } = scaled();
 		expect(await wake(plan(pooled, other))).toEqual(plan(other));

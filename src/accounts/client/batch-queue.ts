@@ -8,6 +8,7 @@
  * end that context, and a call may hang, so no request waits longer than `MAX_WAIT_MS` to be part of a call.
  */
 
+import { hasPassed } from "../../core/elapsed.ts";
 import { LOST_AFTER_MS } from "../../core/flush-schedule.ts";
 import { settledElsewhere } from "../../core/settled-elsewhere.ts";
 
@@ -56,7 +57,7 @@ export class BatchQueue<Item, Answer> {
 		const queued: QueuedItem<Item, Answer> = { item, isAnswered: false, result: settledElsewhere() };
 		const { since = Number.NEGATIVE_INFINITY } = this.#current ?? {};
 		// An older call may be lost: the request that made it may have ended.
-		if (this.#services.now() - since < MAX_WAIT_MS) this.#wait(queued);
+		if (!hasPassed(MAX_WAIT_MS, since, this.#services.now())) this.#wait(queued);
 		else this.#call(queued, callAll);
 		for (;;) {
 			const answer = await queued.result.promise;

@@ -4,6 +4,7 @@
  * absence of an account is cached for two seconds, because another isolate may record it meanwhile.
  */
 import { BoundedMap } from "../../core/bounded-map.ts";
+import { hasPassed } from "../../core/elapsed.ts";
 import type {
 	Directory,
 	DirectoryPage,
@@ -44,7 +45,7 @@ export class DirectoryCache {
 	readonly #places = new Map<string, string>();
 	/** Of `#places`: those that are to move to a shard. */
 	readonly #earlier = new Set<string>();
-	/** Until when the absence of an account is cached. */
+	/** Since when the absence of an account is known. */
 	readonly #absent = new BoundedMap<string, number>(MAX_ABSENT);
 
 	/** New accounts share a call, and so its commit. */
@@ -65,12 +66,12 @@ export class DirectoryCache {
 		const known = this.#places.get(account);
 		if (known !== undefined) return known;
 		const now = this.#services.now();
-		if ((this.#absent.get(account) ?? 0) > now) return undefined;
+		if (!hasPassed(ABSENT_MS, this.#absent.get(account) ?? Number.NEGATIVE_INFINITY, now)) return undefined;
 		const { directory, isOlder } = this.#services;
 		const recorded = (await directory().find(account)) ?? undefined;
 		if (recorded) return this.#remember(recorded);
 		if (isOlder?.(account)) return this.#add(account);
-		this.#absent.set(account, now + ABSENT_MS);
+		this.#absent.set(account, now);
 		return undefined;
 	}
 

@@ -1,4 +1,5 @@
 /** How much an isolate uses the leases of an account, and how often it calls the account's object. */
+import { hasPassed } from "../../core/elapsed.ts";
 import type { Admission, LeasedRequest, Settlement } from "../admission.ts";
 import { gatewayKey } from "../bound-gateway.ts";
 import { maxCost } from "../durable/budgets.ts";
@@ -127,9 +128,8 @@ export function countDemand(
 	pace: JournalPace,
 ): void {
 	const period = periodOf(pace);
-	const age = now - requestClass.since;
-	if (age >= period) {
-		const isNext = age < 2 * period;
+	if (hasPassed(period, requestClass.since, now)) {
+		const isNext = !hasPassed(2 * period, requestClass.since, now);
 		requestClass.previous = isNext ? requestClass.current : 0;
 		requestClass.current = 0;
 		beginPeriod(requestClass.use, isNext);
@@ -145,7 +145,7 @@ export const hasRoom = (
 	{ requestedAt, ms, requests, microNeurons }: UsableLease,
 	cost: number,
 	time: number,
-): boolean => time < requestedAt + ms && requests > 0 && microNeurons >= cost;
+): boolean => !hasPassed(ms, requestedAt, time) && requests > 0 && microNeurons >= cost;
 
 /** Removes the leases that do not pay for a request, have expired, or were not used for half of their time. Returns their ids. */
 export function takeUnused(requestClass: RequestClass, now: number): string[] {
@@ -188,7 +188,9 @@ export const isChecked = (
 	now: number,
 	changedAt: number,
 	owner: { confirmedAt(): number },
-): boolean => now < checkedAt + LEASE_MS || (checkedAt > changedAt && now < owner.confirmedAt() + LEASE_MS);
+): boolean =>
+	!hasPassed(LEASE_MS, checkedAt, now) ||
+	(checkedAt > changedAt && !hasPassed(LEASE_MS, owner.confirmedAt(), now));
 
 export const classKey = ({ credential, model }: Pick<Admission, "credential" | "model">): string =>
 	`${credential.kind === "token" ? credential.hash : ""}\n${gatewayKey(credential)}\n${model}`;

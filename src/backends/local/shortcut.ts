@@ -2,6 +2,7 @@
  * Calls of the process that has a model, past the address of the local engine. That address names the process in its answers, and is called
  * again if the process does not answer: the model was unloaded, or has ended.
  */
+import { hasPassed } from "../../core/elapsed.ts";
 import type { BackendServices } from "../backend.ts";
 
 type Fetch = BackendServices["fetch"];
@@ -21,8 +22,8 @@ const KNOWN_MS = 5_000;
 
 interface Known {
 	origin: string;
-	/** Epoch milliseconds. */
-	until: number;
+	/** When the local engine has named it. */
+	at: number;
 }
 
 /** By the address of the model at the local engine, which knows the models of this machine only. */
@@ -33,8 +34,8 @@ export const shortcut =
 	async (input, init) => {
 		const [, model, path] = ON_MODEL.exec(String(input)) ?? [];
 		if (model === undefined) return fetch(input, init);
-		const { origin, until = 0 } = origins.get(model) ?? {};
-		if (origin !== undefined && now() < until) {
+		const { origin, at = 0 } = origins.get(model) ?? {};
+		if (origin !== undefined && !hasPassed(KNOWN_MS, at, now())) {
 			try {
 				const response = await fetch(`${origin}${path}`, init);
 				if (!NOT_READY.has(response.status)) return response;
@@ -46,7 +47,6 @@ export const shortcut =
 		}
 		const response = await fetch(input, init);
 		const named = response.headers.get(ADDRESS_HEADER);
-		if (named !== null && LOOPBACK.test(named))
-			origins.set(model, { origin: named, until: now() + KNOWN_MS });
+		if (named !== null && LOOPBACK.test(named)) origins.set(model, { origin: named, at: now() });
 		return response;
 	};

@@ -1,4 +1,5 @@
 /** Counts the bytes of resumable streams on the disk, from their first event until their objects expire. */
+import { hasPassed } from "../../core/elapsed.ts";
 import { requireDiskSpace } from "../../core/object-failure.ts";
 import { runBytes } from "../../core/process-counts.ts";
 import { KEPT_MS, type StreamRun } from "../durable/stream-run.ts";
@@ -11,7 +12,7 @@ const EMPTY_RUN_BYTES = 32 * 1024;
 export class RunBytes {
 	readonly #now: () => number;
 	/** Runs that have ended. The first one expires first. */
-	#ended: { account: string; bytes: number; expiresAt: number }[] = [];
+	#ended: { account: string; bytes: number; endedAt: number }[] = [];
 
 	constructor(now: () => number) {
 		this.#now = now;
@@ -56,12 +57,12 @@ export class RunBytes {
 	}
 
 	#end(account: string, bytes: number): void {
-		if (bytes > 0) this.#ended.push({ account, bytes, expiresAt: this.#now() + KEPT_MS });
+		if (bytes > 0) this.#ended.push({ account, bytes, endedAt: this.#now() });
 	}
 
 	releaseExpired(): void {
 		const now = this.#now();
-		const kept = this.#ended.findIndex(({ expiresAt }) => expiresAt > now);
+		const kept = this.#ended.findIndex(({ endedAt }) => !hasPassed(KEPT_MS, endedAt, now));
 		const expired = this.#ended.splice(0, kept < 0 ? this.#ended.length : kept);
 		for (const { account, bytes } of expired) runBytes.release(account, bytes);
 	}

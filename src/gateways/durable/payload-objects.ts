@@ -2,6 +2,7 @@
  * Stores large payloads of a gateway's log in an R2 bucket, and deletes them with their log. It never throws: a payload that cannot be
  * stored is absent, and a deletion that fails is repeated.
  */
+import { hasPassed } from "../../core/elapsed.ts";
 import { withTimeout } from "../../core/with-timeout.ts";
 import type { LargePayload } from "../logs/log-batch.ts";
 import type { PayloadTable } from "./payload-table.ts";
@@ -22,7 +23,7 @@ export class PayloadObjects {
 	/** By key. A read waits for them. */
 	readonly #storing = new Map<string, Promise<unknown>>();
 	#deleting: Promise<boolean> | undefined;
-	#pausedUntil = 0;
+	#pausedAt = Number.NEGATIVE_INFINITY;
 
 	constructor(bucket: PayloadBucket, table: PayloadTable, now: () => number = () => Date.now()) {
 		this.#bucket = bucket;
@@ -54,7 +55,7 @@ export class PayloadObjects {
 		const key = this.#table.reference(log, part)?.key;
 		// The log is not kept, or its payload was dropped before.
 		if (key === undefined) return true;
-		if (this.#now() < this.#pausedUntil) {
+		if (!hasPassed(PAUSE_MS, this.#pausedAt, this.#now())) {
 			this.#table.dropReference(log, part);
 			return false;
 		}
@@ -84,7 +85,7 @@ export class PayloadObjects {
 		try {
 			return await withTimeout(call(), TIMEOUT_MS, () => new Error("The bucket does not answer"));
 		} catch {
-			this.#pausedUntil = this.#now() + PAUSE_MS;
+			this.#pausedAt = this.#now();
 			return undefined;
 		}
 	}

@@ -11,6 +11,7 @@
  * They then do the work themselves.
  */
 
+import { hasPassed } from "../../core/elapsed.ts";
 import { AiError } from "../../core/errors.ts";
 import { settledElsewhere } from "../../core/settled-elsewhere.ts";
 
@@ -39,8 +40,8 @@ interface Waiter<T> {
 interface Flight<T> {
 	/** In the order of arrival. */
 	waiters: Set<Waiter<T>>;
-	/** When the caller of the working request disconnected. Infinite before. */
-	orphanedAt: number;
+	/** When the caller of the working request disconnected. */
+	orphanedAt?: number;
 	/** Called by the last one to leave. Does nothing after the work has ended, because its request may have ended too. */
 	stop(): void;
 }
@@ -75,7 +76,9 @@ export class SingleFlight<T> {
 		const checkOrphan = async () => {
 			while (!check.signal.aborted) {
 				await services.wait(CHECK_MS, check.signal);
-				if (services.now() - flight.orphanedAt >= ORPHANED_MS) own.resolve("orphaned");
+				const { orphanedAt } = flight;
+				if (orphanedAt !== undefined && hasPassed(ORPHANED_MS, orphanedAt, services.now()))
+					own.resolve("orphaned");
 			}
 		};
 		checkOrphan().catch(() => {});
@@ -102,7 +105,6 @@ export class SingleFlight<T> {
 		stop.promise.then(() => stopped.abort());
 		const flight: Flight<T> = {
 			waiters: new Set(),
-			orphanedAt: Number.POSITIVE_INFINITY,
 			stop: stop.resolve,
 		};
 		this.#flights.set(key, flight);

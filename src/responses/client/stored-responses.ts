@@ -4,7 +4,9 @@
  * Each object belongs to one account. What a caller made, it may read, continue and delete. For the objects of another caller of the
  * account it needs the permission to write: without it, they do not exist for it.
  */
+
 import { BoundedMap } from "../../core/bounded-map.ts";
+import { hasPassed } from "../../core/elapsed.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { requireDiskSpace } from "../../core/object-failure.ts";
 import { callPart } from "../../core/object-parts.ts";
@@ -68,8 +70,8 @@ interface StoredResponsesServices {
 
 export class StoredResponses {
 	readonly #services: StoredResponsesServices;
-	/** By account. `until`: when it is read again. */
-	readonly #room = new BoundedMap<string, StoreRoom & { until: number }>(MAX_ACCOUNTS);
+	/** By account. `at`: when it was read. */
+	readonly #room = new BoundedMap<string, StoreRoom & { at: number }>(MAX_ACCOUNTS);
 
 	constructor(services: StoredResponsesServices) {
 		this.#services = services;
@@ -85,9 +87,9 @@ export class StoredResponses {
 		const bytes = input.reduce((sum, { json }) => sum + Buffer.byteLength(json), 1);
 		const now = this.#services.now();
 		let room = this.#room.get(account);
-		if (!room || room.until <= now || room.bytes < bytes || room.responses < 1) {
+		if (!room || hasPassed(ROOM_MS, room.at, now) || room.bytes < bytes || room.responses < 1) {
 			const read = await this.call(account, (store) => store.room(this.bounds));
-			room = { ...read, until: now + ROOM_MS };
+			room = { ...read, at: now };
 			this.#room.set(account, room);
 		}
 		if (room.bytes < bytes) throw fullFailure("bytes", this.bounds);

@@ -181,6 +181,14 @@ describe("the request for a lease", () => {
 });
 
 describe("a lease", () => {
+	it("ends if the clock is set back: it would pay for requests, of a token that may be revoked, until that has caught up", () => {
+		const { journal, state, grant } = journalOf();
+		grant(A);
+		expect(journal.admit(A)).toEqual({});
+		state.time -= 3_600_000;
+		expect(journal.admit(A)).toBeUndefined();
+	});
+
 	it("ends with its time", () => {
 		const { journal, state, grant } = journalOf();
 		grant(A);

@@ -5,8 +5,10 @@
  *
  * Observed: with `--lora-init-without-apply` the list has the scale 1 too, so requests without an adapter get zeros that change nothing.
  */
+
 import * as z from "zod";
 import { BoundedMap } from "../../../core/bounded-map.ts";
+import { hasPassed } from "../../../core/elapsed.ts";
 import { lazy } from "../../../core/lazy.ts";
 import { getJson } from "../../transport/http.ts";
 import type { Call } from "../../transport/upstream-failure.ts";
@@ -40,7 +42,8 @@ const baseName = (path: string): string => (path.split(/[/\\]/).at(-1) ?? "").re
 
 interface KnownBase {
 	scales: AdapterScales | undefined;
-	until: number;
+	/** When it was read. */
+	at: number;
 }
 
 const knownBases = new WeakMap<object, Map<string, KnownBase>>();
@@ -55,11 +58,11 @@ export async function baseScales(call: Call): Promise<AdapterScales | undefined>
 	const known = knownBases.get(owner) ?? new BoundedMap<string, KnownBase>(MAX_REPLICAS);
 	knownBases.set(owner, known);
 	const latest = known.get(target.url);
-	if (latest && latest.until > services.now()) return latest.scales;
+	if (latest && !hasPassed(KNOWN_MS, latest.at, services.now())) return latest.scales;
 	// If the engine cannot be reached, the request itself fails.
 	const adapters = await adaptersOf(call).catch(() => []);
 	const applied = adapters.filter(({ scale }) => scale !== 0);
 	const scales = applied.length > 0 ? applied.map(({ id }) => ({ id, scale: 0 })) : undefined;
-	known.set(target.url, { scales, until: services.now() + KNOWN_MS });
+	known.set(target.url, { scales, at: services.now() });
 	return scales;
 }

@@ -5,6 +5,7 @@
  * A request's timers and fetches may be used only while that request runs, so each request waits for a promise of its own, and has a timer.
  */
 
+import { hasPassed } from "../../../core/elapsed.ts";
 import { AiError, toAiError } from "../../../core/errors.ts";
 import type { StartTimer } from "../../../core/lazy-timer.ts";
 import { settledElsewhere } from "../../../core/settled-elsewhere.ts";
@@ -49,7 +50,7 @@ export class ReplicaAdapters {
 	/** The number of requests that use each. The least recently used is first. */
 	readonly #loaded = new Map<string, number>();
 	readonly #loading = new Map<string, Loading>();
-	readonly #failed = new Map<string, { until: number; failure: AiError }>();
+	readonly #failed = new Map<string, { at: number; failure: AiError }>();
 
 	has(adapter: string): boolean {
 		return this.#loaded.has(adapter);
@@ -77,11 +78,11 @@ export class ReplicaAdapters {
 
 	#load(adapter: string, maxLoaded: number, loads: AdapterLoads): Promise<void> {
 		const failed = this.#failed.get(adapter);
-		if (failed && failed.until > loads.now()) throw failed.failure;
+		if (failed && !hasPassed(FAILED_MS, failed.at, loads.now())) throw failed.failure;
 		this.#failed.delete(adapter);
 		const pending = this.#loading.get(adapter);
 		// Its request may have been stopped with its caller.
-		const isLost = pending && loads.now() - pending.startedAt >= LOAD_MS;
+		const isLost = pending && hasPassed(LOAD_MS, pending.startedAt, loads.now());
 		const loading = pending && !isLost ? pending : this.#start(adapter, maxLoaded, loads);
 		const { promise, resolve, reject } = settledElsewhere<void>();
 		const waiter: Waiter = { resolve, reject };
@@ -130,8 +131,8 @@ export class ReplicaAdapters {
 		}
 	}
 
-	#keepFailure(adapter: string, failure: AiError, now: number): void {
+	#keepFailure(adapter: string, failure: AiError, at: number): void {
 		if (this.#failed.size >= MAX_FAILED) this.#failed.clear();
-		this.#failed.set(adapter, { until: now + FAILED_MS, failure });
+		this.#failed.set(adapter, { at, failure });
 	}
 }

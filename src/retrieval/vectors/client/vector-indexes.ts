@@ -2,8 +2,10 @@
  * An isolate's client of the vector indexes of all accounts: the registry of an account, and the stores of its indexes. What an isolate knows of
  * an index is at most {@link KNOWN_MS} old; an index that was deleted since then is not found.
  */
+
 import { utcDay } from "../../../accounts/clock.ts";
 import { BoundedMap } from "../../../core/bounded-map.ts";
+import { hasPassed } from "../../../core/elapsed.ts";
 import { AiError } from "../../../core/errors.ts";
 import { requireDiskSpace } from "../../../core/object-failure.ts";
 import type { VectorDay, VectorPeriod } from "../durable/day-table.ts";
@@ -64,7 +66,7 @@ interface NewIndex extends VectorShape {
 export class VectorIndexes {
 	readonly #services: IndexesServices;
 	/** By account and name. */
-	readonly #known = new BoundedMap<string, { record: VectorIndexRecord; until: number }>(MAX_KNOWN);
+	readonly #known = new BoundedMap<string, { record: VectorIndexRecord; at: number }>(MAX_KNOWN);
 	readonly #external: ExternalStores;
 	readonly moves: VectorMoves;
 
@@ -139,8 +141,8 @@ export class VectorIndexes {
 		const key = `${account}/${name}`;
 		const now = this.#services.now();
 		const known = this.#known.get(key);
-		const index = known && known.until > now ? known.record : await this.get(account, name);
-		if (index !== known?.record) this.#known.set(key, { record: index, until: now + KNOWN_MS });
+		const index = known && !hasPassed(KNOWN_MS, known.at, now) ? known.record : await this.get(account, name);
+		if (index !== known?.record) this.#known.set(key, { record: index, at: now });
 		return { index, store: this.#refreshed(account, index, signal) };
 	}
 

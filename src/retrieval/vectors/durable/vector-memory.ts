@@ -6,6 +6,7 @@
  * Values that are in use do not make room for other values. Otherwise each query of an index that almost fits would replace some blocks, and
  * memory that is replaced often makes the garbage collector stop all requests for tens of milliseconds.
  */
+import { hasPassed } from "../../../core/elapsed.ts";
 import { vectorBytes } from "../../../core/process-counts.ts";
 import { CODE_BYTES, idleCodeBytes } from "./codes.ts";
 
@@ -48,7 +49,7 @@ export function hasRoomForValues(bytes: number, now: number): boolean {
 	return oldest !== undefined && !isInUse(oldest, now);
 }
 
-const isInUse = ({ usedAt = 0 }: MemoryBlock, now: number): boolean => now - usedAt < IN_USE_MS;
+const isInUse = ({ usedAt = 0 }: MemoryBlock, now: number): boolean => !hasPassed(IN_USE_MS, usedAt, now);
 
 function fits({ bytes, kind }: Pick<MemoryBlock, "bytes" | "kind">): boolean {
 	const { limit, used } = vectorBytes.report();

@@ -2,6 +2,7 @@
  * Sessions of a PostgreSQL server. A socket belongs to the request or the object that opened it. So a session of a request has a connection of
  * its own, and a query in the registry of an account uses one that the registry keeps. A Hyperdrive binding has a pool of its own.
  */
+import { hasPassed } from "../../../../core/elapsed.ts";
 import { AiError } from "../../../../core/errors.ts";
 import { CallDeadline } from "../../../../outbound/deadline.ts";
 import { DATABASE_CALL } from "../../../../outbound/limits.ts";
@@ -107,7 +108,7 @@ export class SqlConnections {
 			const place = this.#places.take(account, { now: now(), until: now() + DATABASE_CALL.totalMs });
 			if (place) return new SqlConnection({ server: this.#server(), name, connect, place });
 			if (signal.aborted) throw new AiError("aborted");
-			if (now() - start > DATABASE_CALL.silentMs)
+			if (hasPassed(DATABASE_CALL.silentMs, start, now()))
 				throw storeFailed(name, `has no free connection of its ${this.#places.max} (max_connections)`);
 			await wait(RETRY_MS);
 			const free = kept?.take(this);
