@@ -181,9 +181,9 @@ export function createPersistent(
 		...{ now, waitUntil, isOnlyProcess },
 		...(FLEET && {
 			exchange: async (reports) => {
-				const readAt = now();
+				const { writes } = pools.changes;
 				const { circuits, replicas } = await FLEET.getByName(FLEET_NAME).exchange(reports);
-				pools.changes.replace(replicas, readAt);
+				pools.changes.replace(replicas, writes);
 				return circuits;
 			},
 		}),

@@ -5,6 +5,7 @@
  * Health is not stored on disk: a cooldown lasts seconds, and every isolate keeps its own view, which works without this object.
  */
 import { DurableObject } from "cloudflare:workers";
+import { SetBackClock } from "../core/elapsed.ts";
 import { type ModelDemand, nextPreloadAt, preloadedHour } from "../pools/model-demand.ts";
 import type { ReplicaChange } from "../pools/replica-changes.ts";
 import { type OthersShare, type OwnShare, SharedLoads } from "../pools/shared-loads.ts";
@@ -35,8 +36,11 @@ const MAX_TARGETS = 2_000;
 /** The object's memory. Pure. */
 export class FleetView {
 	readonly #breakers = new Map<string, { breaker: Breaker; reportedAt: number }>();
+	readonly #clock = new SetBackClock();
 
 	exchange(reports: readonly HealthReport[], now: number): View {
+		// The times of all circuits are ahead. The isolates have closed theirs, too.
+		if (this.#clock.notices(now)) this.#breakers.clear();
 		for (const { key, circuit, failures, failedAt } of reports.slice(0, MAX_TARGETS)) {
 			const breaker = this.#breakers.get(key)?.breaker ?? new Breaker();
 			// The map is ordered by the time of the last report.

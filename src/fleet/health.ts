@@ -6,6 +6,8 @@
  * (`pools/replica-changes.ts`). If the object cannot be reached, the isolate uses its own view; what it learned before expires, because
  * every cooldown ends.
  */
+import { hasPassed, SetBackClock } from "../core/elapsed.ts";
+import { awaitedElsewhere } from "../core/settled-elsewhere.ts";
 import { Breaker, type CircuitState } from "./breaker.ts";
 import type { HealthReport, View } from "./fleet.ts";
 import { type Addressed, type CallOutcome, type Watched, WatchedCall } from "./watched-call.ts";
@@ -54,6 +56,11 @@ interface HealthServices {
 	isOnlyProcess?: boolean;
 }
 
+interface RunningExchange {
+	since: number;
+	succeeds: Promise<boolean>;
+}
+
 export class IsolateHealth implements Health {
 	readonly #services: HealthServices;
 	readonly #watched = new Map<string, Watched>();
@@ -62,8 +69,10 @@ export class IsolateHealth implements Health {
 	/** Uses of all targets so far. */
 	#uses = 0;
 	#exchangedAt = Number.NEGATIVE_INFINITY;
-	#exchangingSince = Number.NEGATIVE_INFINITY;
+	/** The exchange that is under way. */
+	#running: RunningExchange | undefined;
 	#hasUnreported = false;
+	readonly #clock = new SetBackClock();
 
 	constructor(services: HealthServices) {
 		this.#services = services;
@@ -71,17 +80,31 @@ export class IsolateHealth implements Health {
 
 	circuit(target: Addressed): CircuitState {
 		if (this.#notClosed.size === 0) return "closed";
-		return this.#watched.get(keyOf(target))?.breaker.state(this.#services.now()) ?? "closed";
+		// It may replace the breakers.
+		const now = this.#now();
+		return this.#watched.get(keyOf(target))?.breaker.state(now) ?? "closed";
 	}
 
 	start(target: Addressed): CallOutcome {
 		const watched = this.#watch(keyOf(target), target);
-		const since = this.#services.now();
+		const since = this.#now();
 		watched.requests++;
 		watched.breaker.start(since);
 		this.#exchangeIfDue(since);
-		return new WatchedCall(watched, since, this.#services.now, this.#onOutcome);
+		return new WatchedCall(watched, since, this.#now, this.#onOutcome);
 	}
+
+	/** After the clock was set back, the circuits of that time would not change until it has caught up. So all are closed again. */
+	readonly #now = (): number => {
+		const now = this.#services.now();
+		if (!this.#clock.notices(now)) return now;
+		this.#notClosed.clear();
+		for (const watched of this.#watched.values())
+			Object.assign(watched, { breaker: new Breaker(), failures: 0, changed: false });
+		this.#exchangedAt = Number.NEGATIVE_INFINITY;
+		this.#running = undefined;
+		return now;
+	};
 
 	readonly #onOutcome = (watched: Watched, at: number): void => {
 		this.#updateNotClosed(watched.breaker, at);
@@ -150,22 +173,24 @@ export class IsolateHealth implements Health {
 		const { exchange, isOnlyProcess } = this.#services;
 		const age = at - this.#exchangedAt;
 		const due = this.#hasUnreported ? age >= REPORT_DELAY_MS : age >= VIEW_MS;
-		if (!exchange || isOnlyProcess || !due || at - this.#exchangingSince < EXCHANGE_MS) return;
-		void this.exchange();
+		if (exchange && !isOnlyProcess && due) void this.exchange();
 	}
 
 	/**
-	 * Reports and reads now. Never rejects: a failure of the object, even a synchronous one, must not fail the request. It goes on if the
-	 * request ends before, because it has taken the reports.
+	 * Reports and reads now, unless an exchange is under way, which all await then. Never rejects: a failure of the object, even a synchronous
+	 * one, must not fail the request. It goes on if the request ends before, because it has taken the reports. Returns whether it succeeded.
 	 */
-	exchange(): Promise<void> {
-		const exchanged = this.#exchange();
-		this.#services.waitUntil(exchanged);
-		return exchanged;
+	exchange(): Promise<boolean> {
+		const since = this.#now();
+		if (this.#running && !hasPassed(EXCHANGE_MS, this.#running.since, since)) return this.#running.succeeds;
+		const running: RunningExchange = { since, succeeds: Promise.resolve(false) };
+		this.#running = running;
+		running.succeeds = awaitedElsewhere(this.#exchange(running));
+		this.#services.waitUntil(running.succeeds);
+		return running.succeeds;
 	}
 
-	async #exchange(): Promise<void> {
-		this.#exchangingSince = this.#services.now();
+	async #exchange(running: RunningExchange): Promise<boolean> {
 		const reports: HealthReport[] = [];
 		for (const [key, watched] of this.#watched) {
 			const { breaker, changed, failures, failedAt } = watched;
@@ -174,20 +199,28 @@ export class IsolateHealth implements Health {
 			watched.failures = 0;
 		}
 		this.#hasUnreported = false;
-		let view: View = {};
+		let view: View | undefined;
 		try {
-			view = (await this.#services.exchange?.(reports)) ?? view;
+			view = await this.#services.exchange?.(reports);
 		} catch {
 			// These reports are lost for the other isolates; the next exchange has new ones.
 		}
-		this.#exchangedAt = this.#services.now();
-		this.#exchangingSince = Number.NEGATIVE_INFINITY;
+		this.#exchangedAt = this.#now();
+		// Otherwise it was considered lost, or the clock was set back, and the view is of the time before.
+		if (this.#running === running) {
+			this.#running = undefined;
+			this.#learn(view ?? {});
+		}
+		return view !== undefined;
+	}
+
+	#learn(view: View): void {
 		for (const [key, circuit] of Object.entries(view)) {
 			const isOpen = circuit.openedAt > circuit.workedAt;
 			const watched = isOpen ? this.#watch(key) : this.#watched.get(key);
 			if (!watched) continue;
 			watched.breaker.learn(circuit);
-			this.#updateNotClosed(watched.breaker, this.#services.now());
+			this.#updateNotClosed(watched.breaker, this.#now());
 		}
 	}
 }

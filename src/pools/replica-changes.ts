@@ -21,8 +21,8 @@ export const MAX_CHANGES = 2_000;
 
 /** `put` and `delete` return all changes. */
 export interface ChangeStore {
-	/** Reads all changes, and passes them to {@link ReplicaChanges.replace}. Never rejects. */
-	read(): Promise<void>;
+	/** Reads all changes, and passes them to {@link ReplicaChanges.replace}. Returns whether it succeeded. Never rejects. Many may await one read. */
+	read(): Promise<boolean>;
 	/** Returns nothing if there are `MAX_CHANGES` others. */
 	put(change: ReplicaChange): Promise<ReplicaChange[] | undefined>;
 	delete(change: Pick<ReplicaChange, "backend" | "url">): Promise<ReplicaChange[]>;
@@ -70,7 +70,7 @@ export class ReplicaChanges {
 	readonly #services: ChangeServices;
 	#byBackend = new Map<string, readonly ReplicaChange[]>();
 	#readAt = Number.NEGATIVE_INFINITY;
-	#writtenAt = Number.NEGATIVE_INFINITY;
+	#writes = 0;
 	/** A read has succeeded since the latest change of this isolate. */
 	#isRead = false;
 
@@ -90,19 +90,23 @@ export class ReplicaChanges {
 		const at = now();
 		// A clock that was set back also makes the copy too old.
 		if (!store || Math.abs(at - this.#readAt) < MAX_AGE_MS) return undefined;
-		const before = this.#readAt;
-		const read = store.read().then(() => {
-			// It failed. The next request does not wait again. A later one, or the exchange of health, reads the changes when the object is back.
-			if (this.#readAt === before) this.#readAt = at;
+		const read = store.read().then((isRead) => {
+			// The next request does not wait again. A later one, or the exchange of health, reads the changes when the object is back.
+			if (!isRead) this.#readAt = at;
 		});
 		return Promise.race([read, wait(MAX_WAIT_MS).catch(() => {})]);
 	}
 
-	/** @param readAt when the read started. A read that started before the latest change of this isolate is ignored. */
-	replace(changes: readonly ReplicaChange[], readAt: number): void {
-		if (readAt <= this.#writtenAt) return;
+	/** The number of changes that this isolate has made. */
+	get writes(): number {
+		return this.#writes;
+	}
+
+	/** @param writes those at the start of the read. A read that started before the latest change of this isolate is ignored. */
+	replace(changes: readonly ReplicaChange[], writes: number): void {
+		if (writes < this.#writes) return;
 		this.#isRead = true;
-		this.#readAt = readAt;
+		this.#readAt = this.#services.now();
 		this.#replace(changes);
 	}
 
@@ -129,8 +133,8 @@ export class ReplicaChanges {
 	}
 
 	#written(changes: readonly ReplicaChange[]): void {
-		this.#writtenAt = this.#services.now();
-		this.#readAt = this.#writtenAt;
+		this.#writes++;
+		this.#readAt = this.#services.now();
 		this.#isRead = false;
 		this.#replace(changes);
 	}

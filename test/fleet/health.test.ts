@@ -203,6 +203,76 @@ describe("IsolateHealth", () => {
 		expect(reported).toMatchObject([[{ key: "a http://a/v1 m", failures: 5 }]]);
 	});
 
+	it("makes one call for many that ask at the same time, and another one after a failure", async () => {
+		const answers: PromiseWithResolvers<View>[] = [];
+		const health = world(() => {
+			const answer = Promise.withResolvers<View>();
+			answers.push(answer);
+			return answer.promise;
+		}).isolate();
+		const askAll = () => Promise.all(Array.from({ length: 50 }, () => health.exchange()));
+		const failed = askAll();
+		expect(answers).toHaveLength(1);
+		answers[0]?.reject(new Error("unreachable"));
+		expect(new Set(await failed)).toEqual(new Set([false]));
+		const read = askAll();
+		expect(answers).toHaveLength(2);
+		answers[1]?.resolve({});
+		expect(new Set(await read)).toEqual(new Set([true]));
+	});
+
+	it("calls an object that throws at once again", async () => {
+		let calls = 0;
+		const health = world(() => {
+			calls++;
+			throw new Error("unreachable");
+		}).isolate();
+		expect([await health.exchange(), await health.exchange(), calls]).toEqual([false, false, 2]);
+	});
+
+	it("goes on if the clock is set back, also that of the object", async () => {
+		const { clock, isolate, settle } = world();
+		clock.now = 36_000_000;
+		const [first, second] = [isolate(), isolate()];
+		fail(first, 5);
+		first.start(OTHER).succeed();
+		await settle();
+		clock.now += 600;
+		for (const health of [first, second]) health.start(OTHER).succeed();
+		await settle();
+		expect([first.circuit(TARGET), second.circuit(TARGET)]).toEqual(["open", "open"]);
+		const inFlight = first.start(TARGET);
+		clock.now -= 3_600_000;
+		expect([first.circuit(TARGET), second.circuit(TARGET)]).toEqual(["closed", "closed"]);
+		inFlight.fail();
+		fail(first, 4);
+		expect(first.circuit(TARGET)).toBe("open");
+		await settle();
+		clock.now += 600;
+		for (const health of [first, second]) health.start(OTHER).succeed();
+		await settle();
+		clock.now += 2_000;
+		second.start(OTHER).succeed();
+		await settle();
+		expect(second.circuit(TARGET)).toBe("open");
+		clock.now += 5_000;
+		first.start(TARGET).begin();
+		expect(first.circuit(TARGET)).toBe("closed");
+	});
+
+	it("learns nothing of a view of the time before the clock was set back", async () => {
+		const answer = Promise.withResolvers<View>();
+		const { clock, isolate } = world(() => answer.promise);
+		clock.now = 36_000_000;
+		const health = isolate();
+		const exchanged = health.exchange();
+		const openedAt = clock.now;
+		clock.now -= 3_600_000;
+		answer.resolve({ "a http://a/v1 m": { openedAt, cooldownUntil: openedAt + 5_000, workedAt: 0 } });
+		await exchanged;
+		expect(health.circuit(TARGET)).toBe("closed");
+	});
+
 	it("prefers its own later success to an old view", async () => {
 		const { clock, isolate, settle } = world();
 		const [first, second] = [isolate(), isolate()];

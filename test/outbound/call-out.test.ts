@@ -192,7 +192,7 @@ function background() {
 const pools = (fetch: typeof globalThis.fetch, waitUntil: (work: Promise<unknown>) => void) =>
 	createPools({
 		...{ fetch, fleet: undefined, now: () => 0, wait: async () => {}, waitUntil },
-		readChanges: async () => {},
+		readChanges: async () => true,
 	});
 
 async function collect(fetch: typeof globalThis.fetch): Promise<string> {

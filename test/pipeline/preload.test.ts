@@ -116,7 +116,7 @@ describe("a model that is usual at an hour", () => {
 		};
 		const waitUntil = () => {};
 		const runtime = { fetch: engine.fetch, fleet: undefined, now, wait, waitUntil };
-		const pools = createPools({ ...runtime, readChanges: async () => {} });
+		const pools = createPools({ ...runtime, readChanges: async () => true });
 		const failures: unknown[] = [];
 		const log = (error: unknown) => void failures.push(error);
 		await preloadModels([CHAT], { ...persistent, pools, now, wait, log });

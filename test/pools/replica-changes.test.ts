@@ -17,9 +17,10 @@ function copied(stored: ReplicaChange[] = [], isOnlyProcess = false) {
 		store: {
 			async read() {
 				state.reads++;
-				const readAt = state.now;
+				const { writes } = changes;
 				await Promise.resolve();
-				if (!state.fails) changes.replace(structuredClone(state.stored), readAt);
+				if (!state.fails) changes.replace(structuredClone(state.stored), writes);
+				return !state.fails;
 			},
 			async put(change) {
 				if (state.isFull) return undefined;
@@ -42,7 +43,7 @@ describe("ReplicaChanges", () => {
 		expect(changes.of("a")).toEqual([DRAINING]);
 		state.now += 2_499;
 		expect(changes.refresh()).toBeUndefined();
-		changes.replace([DRAINING], state.now);
+		changes.replace([DRAINING], changes.writes);
 		state.now += 2_499;
 		expect(changes.refresh()).toBeUndefined();
 		state.now += 1;
@@ -81,20 +82,21 @@ describe("ReplicaChanges", () => {
 
 	it("ignore a read that started before a change of the same isolate", async () => {
 		const { changes, state } = copied();
-		const readAt = state.now;
-		state.now += 5;
+		const { writes } = changes;
+		// Also after the clock was set back.
+		state.now -= 3_600_000;
 		await changes.put(DRAINING);
-		changes.replace([], readAt);
+		changes.replace([], writes);
 		expect(changes.of("a")).toEqual([DRAINING]);
-		changes.replace([], state.now + 1);
+		changes.replace([], changes.writes);
 		expect(changes.of("a")).toBeUndefined();
 	});
 
 	it("keep the array of a backend without new changes, so that its pool stays as it is", async () => {
-		const { changes, state } = copied([DRAINING]);
+		const { changes } = copied([DRAINING]);
 		await changes.refresh();
 		const before = changes.of("a");
-		changes.replace(structuredClone([DRAINING]), ++state.now);
+		changes.replace(structuredClone([DRAINING]), changes.writes);
 		expect(changes.of("a")).toBe(before);
 		await changes.put(ADDED);
 		expect(changes.of("a")).toEqual([DRAINING, ADDED]);
