@@ -31,6 +31,7 @@ import { Journal, type JournalOwner } from "./journal.ts";
 import { KnownCredentials } from "./known-credentials.ts";
 import { classKey, type JournalPace, journalPace } from "./lease-demand.ts";
 import type { IsolateAccounts, LedgersServices } from "./ledgers-services.ts";
+import { logReached, reportedOnce } from "./outage.ts";
 import { failedSettlement, Outbox } from "./outbox.ts";
 import { RecentClasses } from "./recent-classes.ts";
 
@@ -244,7 +245,9 @@ class AccountClient
 
 	flushesOf(work: FlushWork): Flushes {
 		const { flushes } = this.services;
-		return (this.object.isInShard ? flushes : new FlushSchedule(this.services)).flushesOf(work);
+		const { account } = this;
+		const reported = reportedOnce(work, (givenUp) => logReached(account, givenUp));
+		return (this.object.isInShard ? flushes : new FlushSchedule(this.services)).flushesOf(reported);
 	}
 
 	pace(): JournalPace {

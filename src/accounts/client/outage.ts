@@ -1,0 +1,30 @@
+/**
+ * A flush that cannot reach its object gives up and begins again, as long as there is something to send. Only the first time is an error in
+ * the log, and the end is a line with their number.
+ */
+import type { FlushWork } from "../../core/flush-schedule.ts";
+
+/** `onReached`: the object is reached again, after so many flushes that gave up. */
+export function reportedOnce(work: FlushWork, onReached: (givenUp: number) => void): FlushWork {
+	let givenUp = 0;
+	return {
+		step: async () => {
+			const wait = await work.step();
+			if (givenUp > 0) onReached(givenUp);
+			givenUp = 0;
+			return wait;
+		},
+		onGiveUp: (cause) => {
+			if (++givenUp === 1) work.onGiveUp(cause);
+		},
+		onEnd: () => work.onEnd(),
+	};
+}
+
+export const logReached = (account: string, givenUp: number): void =>
+	console.error(
+		JSON.stringify({
+			message: "The object of an account is reached again, and has what was not sent",
+			...{ account, failed_flushes: givenUp },
+		}),
+	);
