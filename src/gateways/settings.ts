@@ -4,6 +4,7 @@
  * a misspelled rule would protect nothing. An unknown setting is kept, and `settings-notes.ts` names it in the answer.
  */
 import * as z from "zod";
+import { didYouMean } from "../core/did-you-mean.ts";
 import { lazy } from "../core/lazy.ts";
 import { isLinear } from "./profiles/custom-profiles.ts";
 import { PROFILES } from "./profiles/profiles.ts";
@@ -121,7 +122,11 @@ const Dlp = lazy(() =>
 			// A profile that does not exist would protect nothing.
 			const known = new Set([...Object.keys(PROFILES), ...Object.keys(custom_profiles)]);
 			for (const name of [...(profiles ?? []), ...(policies ?? []).flatMap((policy) => policy.profiles)])
-				if (!known.has(name)) addIssue({ code: "custom", message: `found the unknown profile "${name}"` });
+				if (!known.has(name))
+					addIssue({
+						code: "custom",
+						message: `found the unknown profile "${name}"${didYouMean(name, [...known])}`,
+					});
 			for (const name of Object.keys(custom_profiles))
 				if (Object.hasOwn(PROFILES, name))
 					addIssue({ code: "custom", message: `the profile "${name}" exists already` });

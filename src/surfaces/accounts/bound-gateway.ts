@@ -9,6 +9,7 @@ import { envelope } from "../../http/envelope.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
+import { absentGateway } from "./absent-gateway.ts";
 import { BoundGatewaySchema, boundGatewayJson } from "./token-fields.ts";
 
 export const boundGatewayRoutes: readonly AppRoute[] = defineRoutes(
@@ -51,11 +52,12 @@ export const boundGatewayRoutes: readonly AppRoute[] = defineRoutes(
 	],
 );
 
-async function set({ caller, services }: AppCall, gateway: BoundGateway | undefined): Promise<Response> {
+async function set(call: AppCall, gateway: BoundGateway | undefined): Promise<Response> {
+	const { caller, services } = call;
 	await services.ledgers.of(caller.account).setBoundGateway(caller.credential, gateway);
-	return reply(gateway);
+	return reply(gateway, await absentGateway(call, { id: gateway?.id, path: "id" }));
 }
 
 /** `null`: none. */
-const reply = (gateway: BoundGateway | undefined): Response =>
-	envelope(gateway ? boundGatewayJson(gateway) : null);
+const reply = (gateway: BoundGateway | undefined, extra: object = {}): Response =>
+	envelope(gateway ? boundGatewayJson(gateway) : null, extra);

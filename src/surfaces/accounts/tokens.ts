@@ -22,6 +22,7 @@ import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { ACCOUNT, below, V4 } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
+import { absentGateway } from "./absent-gateway.ts";
 import { creationSchema, tokenJson, updateSchema, verifiedToken } from "./token-fields.ts";
 
 const DEFAULT_PER_PAGE = 20;
@@ -189,7 +190,10 @@ async function createToken(c: Context, call: AppCall): Promise<Response> {
 	const value = newTokenText(account);
 	const hash = hexadecimal(digest(value));
 	const token = await runForOne(call, { kind: "create", id: newId(), hash, fields });
-	return envelope({ ...tokenJson(token, services.now()), value });
+	return envelope(
+		{ ...tokenJson(token, services.now()), value },
+		await absentGateway(call, { id: fields.gateway?.id, path: "gateway.id" }),
+	);
 }
 
 async function listGroups(c: Context, call: AppCall): Promise<Response> {
@@ -208,7 +212,10 @@ async function updateToken(c: Context, call: AppCall): Promise<Response> {
 	const body = await readFields(c.req.raw, services.limits);
 	const fields = parseFields(updateSchema({ account, now: services.now(), newId }), body, "body");
 	const token = await runForOne(call, { kind: "update", id: pathParameter(c, "token"), fields });
-	return envelope(tokenJson(token, services.now()));
+	return envelope(
+		tokenJson(token, services.now()),
+		await absentGateway(call, { id: fields.gateway?.id, path: "gateway.id" }),
+	);
 }
 
 async function rollToken(c: Context, call: AppCall): Promise<Response> {

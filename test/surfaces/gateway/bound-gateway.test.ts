@@ -6,7 +6,7 @@ import { AiGateway } from "../../../src/surfaces/gateway/gateway-wire.ts";
 import { backgroundWork } from "../../../src/surfaces/responses/background.ts";
 import { entrypoint } from "../../../src/surfaces/rpc/entrypoint.ts";
 import { CALLER, completion, upstream } from "../../gateway.ts";
-import { ADMIN, type ClosedGateway, closedGateway, json } from "../../http/access.ts";
+import { ADMIN, type ClosedGateway, closedGateway, json, tokenBody } from "../../http/access.ts";
 import { GATEWAY_SETTINGS } from "./gateway-settings.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
@@ -370,6 +370,22 @@ describe("an account that binds the gateway prod", () => {
 		expect(await (await bind(here, REQUIRED)).json()).toMatchObject({ result: REQUIRED });
 		expect(await (await here.send("/ai/bound-gateway", ADMIN)).json()).toMatchObject({ result: REQUIRED });
 		expect(await (await bind(here, undefined)).json()).toMatchObject({ result: null });
+	});
+
+	it.each([
+		["prd", 'the account has no gateway "prd"; did you mean "prod"?'],
+		["sales", 'the account has no gateway "sales"; POST …/ai-gateway/gateways creates it'],
+	])("is told if the gateway %s does not exist, and so is a token", async (id, message) => {
+		const here = await world(undefined);
+		const gateway = { ...REQUIRED, id };
+		const messages = async (answer: Promise<Response>) =>
+			((await (await answer).json()) as { messages: unknown }).messages;
+		expect(await messages(bind(here, gateway))).toEqual([{ code: 7001, message: `id: ${message}` }]);
+		const body = { ...tokenBody(here.account, ["Workers AI Run"]), gateway };
+		expect(await messages(here.send("/tokens", ADMIN, json("POST", body)))).toEqual([
+			{ code: 7001, message: `gateway.id: ${message}` },
+		]);
+		expect(await messages(bind(here, REQUIRED))).toEqual([]);
 	});
 
 	it("applies to its tokens, the operator, its bindings, RPC and toMarkdown", async () => {

@@ -322,6 +322,7 @@ describe("the management API", () => {
 
 	it.each<[string, object, string]>([
 		["an unknown profile", { profiles: ["none"] }, "none"],
+		["a misspelled profile", { profiles: ["credit_cards"] }, '"credit_cards"; did you mean "credit_card"?'],
 		["an exponential expression", { custom_profiles: { a: { pattern: "(a+)+$" } } }, "linear time"],
 		["an exponential optional end", { custom_profiles: { a: { pattern: "x(?:(?:a+)+b)*" } } }, "linear time"],
 		["a quadratic expression", { custom_profiles: { a: { pattern: "a*a*b" } } }, "linear time"],
