@@ -23,6 +23,7 @@ import { endWithThisProcess } from "../parent.ts";
 import { DIST, IS_BUILT, ROOT } from "../root.ts";
 import { holdFile } from "./lock.ts";
 import { LocalProblem } from "./problem.ts";
+import { unwritable } from "./unwritable.ts";
 
 /** The environment variable with the folder of the packages. */
 export const PACKAGES_SETTING = "GANGLION_ENGINE_PACKAGES";
@@ -58,6 +59,14 @@ export const isInstalled = (env: Environment): boolean => existsSync(installFold
 
 /** Returns the path of the server's program. Throws a problem if npm cannot install the packages. */
 export async function installEngine(env: Environment, log: (line: string) => void): Promise<string> {
+	try {
+		return await programOf(env, log);
+	} catch (error) {
+		throw unwritable(error, packagesFolder(env), PACKAGES_SETTING);
+	}
+}
+
+async function programOf(env: Environment, log: (line: string) => void): Promise<string> {
 	const folder = installFolder(env);
 	if (!existsSync(folder)) await install(folder, log);
 	const sources = readdirSync(SOURCES).filter((name) => /(?<!\.d)\.[jt]s$/.test(name));
@@ -71,13 +80,15 @@ export async function installEngine(env: Environment, log: (line: string) => voi
 async function install(folder: string, log: (line: string) => void): Promise<void> {
 	mkdirSync(dirname(folder), { recursive: true });
 	let waits = false;
+	const patience = AbortSignal.timeout(WAIT_MS);
 	const release = await holdFile(folder, {
-		signal: AbortSignal.timeout(WAIT_MS),
+		signal: patience,
 		waiting() {
 			if (!waits) log("Another process installs the packages that run ONNX models");
 			waits = true;
 		},
 	}).catch((cause: Error) => {
+		if (!patience.aborted) throw cause;
 		throw new LocalProblem(
 			"engine_unavailable",
 			`Another process has been installing the packages that run ONNX models for ${WAIT_MS / 60_000} minutes: end it, and try again`,

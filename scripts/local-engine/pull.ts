@@ -11,6 +11,7 @@ import { checkLocked } from "./project-lock.ts";
 import { checkDisk, checkMemory } from "./room.ts";
 import type { Source } from "./source.ts";
 import {
+	FOLDER_SETTING,
 	fileOf,
 	type Manifest,
 	PARTIAL,
@@ -21,6 +22,7 @@ import {
 	writeManifest,
 } from "./store.ts";
 import { approximateSize, type Licence, licenceOf, type Weights } from "./table.ts";
+import { unwritable } from "./unwritable.ts";
 
 interface PullOptions {
 	/** Of all weights. */
@@ -39,6 +41,14 @@ interface PullOptions {
 }
 
 export async function pullWeights(weights: Weights, options: PullOptions): Promise<PresentWeights> {
+	try {
+		return await pull(weights, options);
+	} catch (error) {
+		throw unwritable(error, options.folder, FOLDER_SETTING);
+	}
+}
+
+async function pull(weights: Weights, options: PullOptions): Promise<PresentWeights> {
 	const { folder, source, signal, locked, checkHashes = false } = options;
 	const present = presentWeights(folder, weights);
 	if (present && locked) await checkLocked(present, locked);

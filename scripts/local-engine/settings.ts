@@ -71,7 +71,7 @@ export function describeLibrary({ library }: Pick<LocalEngine, "library">, pulls
 	const missing = library.rows().filter(({ present }) => !present).length;
 	const cure = pulls
 		? "each is downloaded at its first use"
-		: "ganglion models pull NAME downloads one; with --pull, each is downloaded at its first use";
+		: 'ganglion models pull NAME downloads one; with --pull (plugin: "pull": true), each is downloaded at its first use';
 	const more = here.length > MAX_NAMES ? ` and ${here.length - MAX_NAMES} more` : "";
 	return [
 		`Weights in ${library.folder}`,

@@ -201,7 +201,7 @@ describe("the local engine", () => {
 			json: {
 				error: {
 					code: "weights_missing",
-					message: `The weights of ${LLAMA} are not on this machine: run \`ganglion models pull ${LLAMA}\` (about 808 MB), or start with --pull to download weights at their first use`,
+					message: `The weights of ${LLAMA} are not on this machine: run \`ganglion models pull ${LLAMA}\` (about 808 MB), or start with --pull (plugin: "pull": true) to download weights at their first use`,
 				},
 			},
 		});

@@ -69,6 +69,15 @@ it.skipIf(process.platform === "win32")(
 	},
 );
 
+it("names the folder that cannot be written, and the setting", async () => {
+	const file = join(folder, "file");
+	writeFileSync(file, "");
+	env.GANGLION_ENGINE_PACKAGES = join(file, "engine");
+	await expect(install()).rejects.toThrow(
+		/\/file\/engine\S* cannot be written \([A-Z]+\): change its owner or its rights, or set GANGLION_ENGINE_PACKAGES to another folder/,
+	);
+});
+
 it.skipIf(process.platform === "win32")("starts anew after a kill, which leaves nothing", async () => {
 	const killed = spawn(process.execPath, args, { env: env as NodeJS.ProcessEnv, stdio: "ignore" });
 	await expect.poll(() => runs().length, { timeout: 20_000 }).toBe(1);

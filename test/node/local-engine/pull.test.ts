@@ -68,6 +68,7 @@ const FILE = (): string =>
 
 interface PullOverrides {
 	weights?: Weights;
+	folder?: string;
 	source?: string;
 	accepts?: boolean;
 	checkHashes?: boolean;
@@ -303,6 +304,19 @@ describe("a sentence names the cure", () => {
 		expect(readFileSync(FILE())).toEqual(CONTENT);
 	});
 
+	it.each(["into a folder", "with a licence that is accepted,"])(
+		"%s that cannot be written, with the setting",
+		async (name) => {
+			// Also a user who may write everywhere can create no folder in a file.
+			const file = join(folder, "file");
+			writeFileSync(file, "");
+			const weights = name.includes("licence") ? LLAMA : BGE;
+			await expect(pull({ weights, accepts: true, folder: join(file, "models") })).rejects.toThrow(
+				/^\S+\/file\/models\S* cannot be written \([A-Z]+\): change its owner or its rights, or set GANGLION_MODELS to another folder$/,
+			);
+		},
+	);
+
 	it("of weights that are larger than the disk, before anything is written", () => {
 		expect(() => checkDisk("gpt-oss-20b", 1e18, folder)).toThrow(
 			/^gpt-oss-20b needs .+ in .+, and .+ are free for it: make space \(ganglion models rm\), or set GANGLION_MODELS to a folder on another disk$/,
@@ -348,6 +362,11 @@ describe("a sentence names the cure", () => {
 			"@cf/meta/lama-3.2-1b-instruct",
 			'; did you mean "@cf/meta/llama-3.2-1b-instruct" or "@cf/meta/llama-3.2-3b-instruct"?',
 		],
+		[
+			"llama-3.2-1b-instrukt",
+			'; did you mean "@cf/meta/llama-3.2-1b-instruct" or "@cf/meta/llama-3.2-3b-instruct"?',
+		],
+		["bge-smal-en-v1.5", '; did you mean "@cf/baai/bge-small-en-v1.5"?'],
 		["smollm2", '; did you mean "SmolLM2-360M-Instruct"?'],
 		["mistral-nemo", "."],
 	])("of an unknown name: %s", async (name, guess) => {
