@@ -1,9 +1,9 @@
 /** Runs a Worker in plain `workerd serve`, without a development proxy. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createConnection } from "node:net";
-import { join, relative } from "node:path";
+import nodePath, { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import { isWasm } from "../miniflare/modules.ts";
@@ -100,6 +100,15 @@ const EVERYWHERE: Readonly<Record<string, string>> = { "0.0.0.0": LOOPBACK, "::"
 
 export const singleModule = (file: string): WorkerSpec["modules"] => [{ name: "index.js", file }];
 
+/**
+ * The path by which a configuration in `folder` reads a file, with slashes on each platform. Nothing: none leads there, because the file is on
+ * another drive of Windows.
+ */
+export function embeddedPath(folder: string, file: string, path = nodePath): string | undefined {
+	const relative = path.relative(folder, file);
+	return path.isAbsolute(relative) ? undefined : relative.replaceAll(path.sep, "/");
+}
+
 /** Strings of workerd's configuration language have JSON's syntax. */
 const text = (value: string): string => JSON.stringify(value);
 
@@ -187,19 +196,21 @@ const networkOf = (allowed: string, { outbound, isOffline = false }: WorkerSpec)
 /** Puts brackets around an IPv6 address, for use before a port. */
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
-/** `folder`: of the configuration. Modules are read where they are, by paths that are relative to it. */
+/** `folder`: of the configuration. Modules are read where they are, if a relative path leads there. */
 function capnp(
 	spec: WorkerSpec,
 	{ port, state, folder }: { port: number; state: string; folder: string },
 ): string {
-	const { modules, vars = {}, secrets = {}, objects = [], host = LOOPBACK, entrypointSockets = [] } = spec;
+	const { vars = {}, secrets = {}, objects = [], host = LOOPBACK, entrypointSockets = [] } = spec;
 	const { assets, compatibilityDate, compatibilityFlags = [], objectsInMemory = false, services = [] } = spec;
 	const { v8Flags = [] } = spec;
 	const address = spec.unixSocket === undefined ? `${bracketed(host)}:${port}` : `unix:${spec.unixSocket}`;
-	const embedded = modules.map(
-		({ name, file }) =>
-			`(name = ${text(name)}, ${isWasm(name) ? "wasm" : "esModule"} = embed ${text(relative(folder, file))})`,
-	);
+	const modules = spec.modules.map(({ name, file }) => {
+		const copy = `modules/${name}`;
+		const path = embeddedPath(folder, file);
+		if (path === undefined) cpSync(file, join(folder, copy));
+		return `(name = ${text(name)}, ${isWasm(name) ? "wasm" : "esModule"} = embed ${text(path ?? copy)})`;
+	});
 	const bindings = [
 		...Object.entries(vars).map(([name, value]) =>
 			typeof value === "string"
@@ -236,7 +247,7 @@ const config :Workerd.Config = (
 	${v8Flags.length > 0 ? `v8Flags = [${v8Flags.map(text).join(", ")}],` : ""}
 );
 const main :Workerd.Worker = (
-	modules = [${embedded.join(", ")}],
+	modules = [${modules.join(", ")}],
 	compatibilityDate = ${text(compatibilityDate)},
 	compatibilityFlags = [${compatibilityFlags.map(text).join(", ")}],
 	bindings = [${bindings.join(", ")}],
