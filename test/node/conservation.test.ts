@@ -143,8 +143,31 @@ describe("an audit", () => {
 	it("finds a request that expired long before the kill", () => {
 		const kills = run.killed.map(({ at, upAt }) => ({ at: at + 60_000, upAt: upAt + 60_000 }));
 		expect(found(changed({ outcome: "expired" }), ok, { kills }).join("\n")).toMatch(
-			/it expired, although no kill lost its settlement: its answer ended \d+ ms after its start, (?:\d+ ms(?:, )?)+ before the kills/,
+			/it expired, although no kill lost its settlement: its answer \(\w+, \w+\) ended \d+ ms after its start, \d+ ms before the kills; faults of its object: /,
 		);
+	});
+
+	it("finds a request that expired seconds before the kill, unless its object had failed ten seconds before the request at most", () => {
+		const book = run.books.find(({ rows }) => rows.some(ok));
+		const row = book?.rows.find(ok);
+		const evidence = run.evidence.find(({ received }) => received.id === row?.id);
+		if (!book || !row || !evidence) throw new Error("no such row");
+		const { calls, received } = evidence;
+		const endedAt = Math.max(received.endedAt, ...calls.map(({ closedAt = 0 }) => closedAt));
+		const kills = [{ at: endedAt + 3_000, upAt: endedAt + 4_000 }];
+		const problems = (objectFaults: Circumstances["objectFaults"]) => {
+			const audit = new Audit({ ...circumstancesOf(run), kills, objectFaults });
+			audit.account({ ...book, rows: [{ ...row, outcome: "expired" }] }, [evidence]);
+			const expired = audit
+				.close()
+				.violations.filter(({ problem }) => problem.startsWith("it expired, although"));
+			return expired.map(({ problem }) => problem.replace(/.*; /, ""));
+		};
+		const fault = { account: book.account, kind: "lost settle", at: received.startedAt - 9_900 };
+		expect(problems([])).toEqual(["faults of its object: none"]);
+		expect(problems([fault])).toEqual([]);
+		expect(problems([{ ...fault, at: fault.at - 200 }])).toHaveLength(1);
+		expect(problems([{ ...fault, account: "another" }])).toHaveLength(1);
 	});
 
 	it("finds an answer that was complete before its caller disconnected without headers, and is not billed", () => {

@@ -181,10 +181,18 @@ export class Audit {
 		return `granted ${kills.map(({ at }) => Math.round(grantedAt - at)).join(", ")} ms after the kills`;
 	}
 
-	/** How long after the end of the answer each kill came. */
-	#untilKills({ received: { endedAt, startedAt } }: Evidence): string {
-		const times = this.#circumstances.kills.map(({ at }) => `${Math.round(at - endedAt)} ms`);
-		return `its answer ended ${Math.round(endedAt - startedAt)} ms after its start, ${times.join(", ") || "no time"} before the kills`;
+	/** How long after the end of the answer each kill came, and the faults of its account's object before that. */
+	#untilKills({ planned, received: { end, endedAt, startedAt, status } }: Evidence): string {
+		const { kills, objectFaults } = this.#circumstances;
+		const after = (at: number): string => `${Math.round(at - endedAt)} ms`;
+		const faults = objectFaults.filter(
+			({ account, at }) => account === planned.account && at > startedAt - RETRIED_MS,
+		);
+		return (
+			`its answer (${status}, ${end}) ended ${after(startedAt).replace("-", "")} after its start, ` +
+			`${kills.map(({ at }) => after(at)).join(", ") || "no time"} before the kills; ` +
+			`faults of its object: ${faults.map(({ at, kind }) => `${kind} ${after(at)}`).join(", ") || "none"}`
+		);
 	}
 
 	/** The charges of leases that a killed isolate did not return. */
@@ -431,7 +439,8 @@ export class Audit {
 		// Before the headers, a caller that disconnects does not end the engine's call.
 		const endedAt = Math.max(received.endedAt, ...calls.map(({ closedAt = 0 }) => closedAt));
 		return this.#killsAfter(received.startedAt, calls[0]?.openedAt ?? 0).find(({ at }) => {
-			const failed = this.#objectFailed(planned.account, received.startedAt, at);
+			// A settlement waits for a flush that has failed before its request.
+			const failed = this.#objectFailed(planned.account, received.startedAt - RETRIED_MS, at);
 			return at <= endedAt + (failed ? RETRIED_MS : this.#undeliveredMs) + SLACK_MS;
 		});
 	}
