@@ -6,7 +6,7 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
-import { AiError, FAILURES, toAiError } from "../../core/errors.ts";
+import { AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { loadDialect, loadLiveDialect } from "../../dialects/index.ts";
@@ -29,15 +29,13 @@ import { BY_MODEL, methodNotAllowed, pathParameter } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import { requireFrame } from "../../http/socket-caller.ts";
 import { authorOf, isThirdPartyId } from "../../models/third-party.ts";
-import { modelSuggestion } from "../../pipeline/model-suggestion.ts";
 import type { InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { modelOf } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
 import { AI, below } from "../bases.ts";
 import { wireOf } from "../binding/binding.ts";
-import { OPENAI_ROUTES } from "../openai/openai.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
-import type { AppServices } from "../services.ts";
+import { unknownName } from "./unknown-name.ts";
 
 /** The product answers "no route" for an unknown model id, except in these namespaces. */
 const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
@@ -164,19 +162,6 @@ async function runModel(c: Context, call: AppCall): Promise<Response> {
 			return { model, inputs: { ...(await reading), query: queryOf(c) } };
 		},
 	});
-}
-
-/** The description names what the caller probably means. */
-function unknownName(model: string, path: string, services: AppServices): AiError {
-	const { description } = FAILURES.noRoute;
-	const route = `/${model.replace(/^v1\//, "")}`;
-	if (route in OPENAI_ROUTES)
-		return new AiError(
-			"noRoute",
-			`${description}: the address is ${path.replace(/\/run\/.*/, `/v1${route}`)}`,
-		);
-	const suggestion = modelSuggestion(model.replace(/^\//, ""), services);
-	return new AiError("noRoute", suggestion ? `${description}: no model ${model}${suggestion}` : undefined);
 }
 
 const isQueueRequest = (c: Context): boolean => c.req.query("queueRequest") === "true";
