@@ -1,12 +1,16 @@
-/** Reads a request's body up to a limit and parses it. Every invalid body is an error of the caller: 3006, 3007 or 5006. */
+/**
+ * Reads a request's body up to a limit and parses it. Every invalid body is an error of the caller: 3006, 3007 or 5006.
+ *
+ * The bytes of large bodies count as buffered until the request has its answer or its caller has left. Before its token is verified the
+ * account of a request is not known, and its body is small: it is not counted.
+ */
 import { AiError } from "../core/errors.ts";
 import { type StartTimer, startNativeTimer } from "../core/lazy-timer.ts";
-import type { BufferHold } from "../core/process-counts.ts";
+import { BufferHold } from "../core/process-counts.ts";
 import { badInput } from "../dialects/invalid-input.ts";
 import { concat, release } from "../media/bytes.ts";
 import type { SizeLimits } from "../pipeline/limits.ts";
 import type { Inputs } from "../pipeline/request.ts";
-import { bodyHold } from "./body-hold.ts";
 import { decompress, encodingOf, tooLarge, undecodable } from "./decompress.ts";
 import { boundJson } from "./json-scan.ts";
 
@@ -29,6 +33,15 @@ interface BodyServices {
 	/** Absent: native timers. */
 	startTimer?: StartTimer | undefined;
 }
+
+const holds = new WeakMap<Request, BufferHold>();
+
+/** The body of the request counts for the account. */
+export const countBody = (request: Request, account: string): void =>
+	void holds.set(request, new BufferHold(account).releaseOn(request.signal));
+
+/** The request has its answer. */
+export const releaseBody = (request: Request): void => holds.get(request)?.release();
 
 /** Whether the body, if any, is JSON of a known and small size. Files and forms of any size are expensive to parse. */
 export function isSmallJson(request: Request): boolean {
@@ -130,7 +143,7 @@ async function readBytes(
 	if (!body) return new Uint8Array();
 	const encoding = encodingOf(request);
 	const stated = statedLength(request);
-	const hold = bodyHold(request);
+	const hold = holds.get(request);
 	if (stated <= limit) hold?.grow(stated);
 	const bytes =
 		stated <= limit

@@ -10,7 +10,7 @@ import { lazy } from "../core/lazy.ts";
 import type { Caller } from "../pipeline/request.ts";
 import { PulledStream } from "../streams/pulled-stream.ts";
 import { acceptedTokens } from "./accepted-tokens.ts";
-import { releaseBody } from "./body-hold.ts";
+import { releaseBody } from "./body.ts";
 import type { FailureFormat } from "./failure-formats.ts";
 import { nearAddresses } from "./near-address.ts";
 import {

@@ -23,8 +23,7 @@ import {
 } from "../../gateways/run/model-in-gateway.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
 import { verifyCaller } from "../../http/authenticate.ts";
-import { isSmallJson, parseText, readBody, readJson } from "../../http/body.ts";
-import { countBody } from "../../http/body-hold.ts";
+import { countBody, isSmallJson, parseText, readBody, readJson } from "../../http/body.ts";
 import { boundDepth } from "../../http/bound-depth.ts";
 import { CachingRouter } from "../../http/caching-router.ts";
 import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
