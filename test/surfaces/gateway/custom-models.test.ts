@@ -2,7 +2,6 @@
 import { describe, expect, it } from "vitest";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import {
-	BASE,
 	CALLER,
 	completion,
 	DONE,
@@ -14,6 +13,9 @@ import {
 	usage,
 } from "../../gateway.ts";
 
+/** Of this file: lists of custom providers are those of an account. */
+const ACCOUNT = "custom-models";
+const BASE = `http://gateway/client/v4/accounts/${ACCOUNT}/ai`;
 const HOST = "https://llm.acme.example/v1";
 const MODEL = "custom-acme/qwen3-32b";
 const MESSAGES = [{ role: "user", content: "Hi" }];
@@ -74,7 +76,7 @@ async function world() {
 				headers: { "content-type": "application/json", "cf-consn-model-id": model },
 				body: JSON.stringify({ inputs, options: { gateway: { id: gateway }, ...options } }),
 			}),
-			{ caller: CALLER },
+			{ caller: { ...CALLER, account: ACCOUNT } },
 		);
 	const models = async (id = "", headers: Record<string, string> = {}) => {
 		const response = await app.request(`${BASE}/v1/models${id}`, {
