@@ -5,14 +5,14 @@ import { misspelledNames } from "../core/did-you-mean.ts";
 const MAX_PATH = 300;
 
 /** A segment of a route's pattern: a literal, or a parameter. */
-interface Segment {
+interface PathSegment {
 	literal?: string;
 	/** A parameter without it takes any text. */
 	expression?: RegExp;
 }
 
 interface Route {
-	segments: readonly Segment[];
+	segments: readonly PathSegment[];
 	/** The last parameter takes all further segments. */
 	takesRest: boolean;
 }
@@ -56,7 +56,7 @@ const hasSimpleParameters = (pattern: string): boolean => !pattern.includes("(?:
 function routeOf(pattern: string): Route {
 	const found = [...pattern.matchAll(SEGMENT)];
 	const segments = found.map(
-		([, expression, literal]): Segment => ({
+		([, expression, literal]): PathSegment => ({
 			...(literal !== undefined && { literal }),
 			...(expression && { expression: new RegExp(`^(?:${expression})$`) }),
 		}),
