@@ -1,14 +1,21 @@
-import { startNativeTimer } from "./lazy-timer.ts";
+import { type StartTimer, startNativeTimer } from "./lazy-timer.ts";
+
+interface Timing {
+	/** Absent: native timers. */
+	startTimer?: StartTimer | undefined;
+	/** Fires when the caller leaves who waits for the work. */
+	left?: AbortSignal;
+}
 
 /** Settles as the work does, or rejects with `late()` after the time. The work goes on. */
 export async function withTimeout<T>(
 	work: Promise<T>,
 	milliseconds: number,
 	late: () => Error,
-	startTimer = startNativeTimer,
+	{ startTimer = startNativeTimer, left }: Timing = {},
 ): Promise<T> {
 	const { promise: tooLate, reject } = Promise.withResolvers<never>();
-	const timer = startTimer(milliseconds, () => reject(late()));
+	const timer = startTimer(milliseconds, () => reject(late()), left);
 	try {
 		return await Promise.race([work, tooLate]);
 	} finally {

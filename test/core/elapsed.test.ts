@@ -79,7 +79,8 @@ const OWNERS: Record<string, (clock: Clock) => Promise<number>> = {
 		const adapters = new ReplicaAdapters();
 		const use = () =>
 			void adapters.use("a", 3, {
-				...{ now, startTimer: () => ({ cancel: () => {} }), waitUntil: () => {}, unload: async () => {} },
+				...{ now, startTimer: () => ({ cancel: () => {} }), left: new AbortController().signal },
+				...{ waitUntil: () => {}, unload: async () => {} },
 				load: () => {
 					calls++;
 					return never();
@@ -97,7 +98,8 @@ const OWNERS: Record<string, (clock: Clock) => Promise<number>> = {
 		const adapters = new ReplicaAdapters();
 		const use = async () =>
 			adapters.use("a", 3, {
-				...{ now, startTimer: () => ({ cancel: () => {} }), waitUntil: () => {}, unload: async () => {} },
+				...{ now, startTimer: () => ({ cancel: () => {} }), left: new AbortController().signal },
+				...{ waitUntil: () => {}, unload: async () => {} },
 				load: async () => {
 					calls++;
 					throw new RefusedAdapter(new AiError("invalidInput"));

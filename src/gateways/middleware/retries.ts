@@ -111,7 +111,7 @@ async function tryOnce(
 	const answer = next({ ...request, signal }).catch(toAiError);
 	const late = new AiError("attemptTimeout", `The provider did not answer within ${timeoutMs} ms`);
 	try {
-		return await withTimeout(answer, timeoutMs, () => late, startTimer);
+		return await withTimeout(answer, timeoutMs, () => late, { startTimer, left: request.signal });
 	} catch {
 		ending.abort(late);
 		// The call ends at once, and its usage is known. An answer that has arrived nevertheless has no reader.

@@ -27,7 +27,7 @@ function isReady(services: AppServices): Promise<boolean> {
 	const latest = probes.get(directory);
 	if (latest && Math.abs(at - latest.at) < READY_CACHE_MS) return latest.ready;
 	const late = () => new AiError("timeout");
-	const probed = withTimeout(probe(services), PROBE_MS, late, startTimer).catch(() => false);
+	const probed = withTimeout(probe(services), PROBE_MS, late, { startTimer }).catch(() => false);
 	const ready = awaitedElsewhere(probed);
 	// The runtime drops what a request waits for when its caller leaves. Others wait for the same probe.
 	waitUntil(ready);

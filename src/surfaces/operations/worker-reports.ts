@@ -130,4 +130,4 @@ const inTime = (
 	peer: Peer,
 	{ startTimer }: Pick<AppServices, "startTimer">,
 ): Promise<WorkerReport | undefined> =>
-	withTimeout(peer.report(), PEER_MS, () => new AiError("timeout"), startTimer).catch(() => undefined);
+	withTimeout(peer.report(), PEER_MS, () => new AiError("timeout"), { startTimer }).catch(() => undefined);

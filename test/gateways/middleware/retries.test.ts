@@ -27,8 +27,9 @@ function virtualTime() {
 		signal?.addEventListener("abort", () => reject(signal.reason));
 		return promise.finally(() => pending.delete(waiting));
 	};
-	const startTimer: StartTimer = (milliseconds, onTime) => {
+	const startTimer: StartTimer = (milliseconds, onTime, left) => {
 		const cancelled = new AbortController();
+		left?.addEventListener("abort", () => cancelled.abort());
 		wait(milliseconds, cancelled.signal).then(onTime, () => {});
 		return { cancel: () => cancelled.abort() };
 	};
@@ -268,5 +269,20 @@ describe("the timeout until the first byte", () => {
 		await composed([retryMiddleware(virtualTime())])(streamed);
 		caller.abort();
 		expect(signals[0]?.aborted).toBe(true);
+	});
+
+	it("ends when the caller leaves: no code of its request may run after that", async () => {
+		const caller = new AbortController();
+		const time = virtualTime();
+		// Unlike a call of a provider, it goes on.
+		const { request: slow } = request(
+			[() => new Promise<never>(() => {})],
+			{ requestTimeout: 300 },
+			{ signal: caller.signal },
+		);
+		void composed([retryMiddleware(time)])(slow);
+		await expect.poll(time.pending).toBe(1);
+		caller.abort();
+		await expect.poll(time.pending).toBe(0);
 	});
 });

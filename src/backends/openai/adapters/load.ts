@@ -47,6 +47,7 @@ export function adapterLoads(
 	return {
 		now: services.now,
 		startTimer: services.startTimer ?? startNativeTimer,
+		left: call.signal,
 		waitUntil: services.waitUntil,
 		async load(id) {
 			if (settings?.folder !== undefined) await adapter.writeTo(target.backend);

@@ -29,6 +29,8 @@ interface Loading {
 export interface AdapterLoads {
 	now(): number;
 	startTimer: StartTimer;
+	/** Fires when the caller leaves. */
+	left: AbortSignal;
 	waitUntil(work: Promise<unknown>): void;
 	/** Throws a `RefusedAdapter` if the engine has refused it. */
 	load(adapter: string): Promise<void>;
@@ -86,9 +88,9 @@ export class ReplicaAdapters {
 		const loading = pending && !isLost ? pending : this.#start(adapter, maxLoaded, loads);
 		const { promise, resolve, reject } = settledElsewhere<void>();
 		const waiter: Waiter = { resolve, reject };
-		const timer = loads.startTimer(LOAD_MS, () =>
-			reject(new AiError("timeout", `The adapter was not loaded within ${LOAD_MS} ms`)),
-		);
+		const onTime = (): void =>
+			reject(new AiError("timeout", `The adapter was not loaded within ${LOAD_MS} ms`));
+		const timer = loads.startTimer(LOAD_MS, onTime, loads.left);
 		loading.waiters.add(waiter);
 		return promise.finally(() => {
 			timer.cancel();

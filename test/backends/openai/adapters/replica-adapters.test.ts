@@ -13,6 +13,7 @@ function engine(load: (adapter: string) => Promise<void> = async () => {}) {
 	const loads: AdapterLoads = {
 		now: () => clock.now,
 		startTimer: () => ({ cancel: () => {} }),
+		left: new AbortController().signal,
 		waitUntil: () => {},
 		load: async (adapter) => {
 			calls.push(`load ${adapter}`);
