@@ -1,15 +1,19 @@
 /** Messages of an answer that binds a gateway. A gateway may be created after its binding, so an absent one is not refused. */
 import { didYouMean, quote } from "../../core/did-you-mean.ts";
 import { type FieldNote, fieldNotes } from "../../core/field-notes.ts";
-import type { AppCall } from "../route.ts";
 
+interface GatewayNames {
+	names(): Promise<string[]>;
+}
+
+/** No message if the names cannot be read: the binding is stored, and the answer may have a token that is shown only once. */
 export async function absentGateway(
-	{ caller, services }: AppCall,
+	registry: GatewayNames,
 	{ id, path }: { id: string | undefined; path: string },
 ): Promise<{ messages?: FieldNote[] }> {
 	if (id === undefined) return {};
-	const names = await services.gateways.registry(caller.account).names();
-	if (names.includes(id)) return {};
+	const names = await registry.names().catch(() => undefined);
+	if (!names || names.includes(id)) return {};
 	const cure = didYouMean(id, names) || "; POST …/ai-gateway/gateways creates it";
 	const message = `${path}: the account has no gateway ${quote(id)}${cure}`;
 	return { messages: fieldNotes([message]) };

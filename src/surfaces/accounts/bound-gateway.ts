@@ -55,7 +55,10 @@ export const boundGatewayRoutes: readonly AppRoute[] = defineRoutes(
 async function set(call: AppCall, gateway: BoundGateway | undefined): Promise<Response> {
 	const { caller, services } = call;
 	await services.ledgers.of(caller.account).setBoundGateway(caller.credential, gateway);
-	return reply(gateway, await absentGateway(call, { id: gateway?.id, path: "id" }));
+	return reply(
+		gateway,
+		await absentGateway(services.gateways.registry(caller.account), { id: gateway?.id, path: "id" }),
+	);
 }
 
 /** `null`: none. */

@@ -192,7 +192,7 @@ async function createToken(c: Context, call: AppCall): Promise<Response> {
 	const token = await runForOne(call, { kind: "create", id: newId(), hash, fields });
 	return envelope(
 		{ ...tokenJson(token, services.now()), value },
-		await absentGateway(call, { id: fields.gateway?.id, path: "gateway.id" }),
+		await absentGateway(services.gateways.registry(account), { id: fields.gateway?.id, path: "gateway.id" }),
 	);
 }
 
@@ -214,7 +214,7 @@ async function updateToken(c: Context, call: AppCall): Promise<Response> {
 	const token = await runForOne(call, { kind: "update", id: pathParameter(c, "token"), fields });
 	return envelope(
 		tokenJson(token, services.now()),
-		await absentGateway(call, { id: fields.gateway?.id, path: "gateway.id" }),
+		await absentGateway(services.gateways.registry(account), { id: fields.gateway?.id, path: "gateway.id" }),
 	);
 }
 
