@@ -77,6 +77,12 @@ export function authorIfKnown(slug: string): string | undefined {
 	return Object.hasOwn(PROVIDERS, author) ? author : undefined;
 }
 
+/** Whether gateways have the provider. The name of a custom one is known, also if the account has no such provider. */
+export const isKnownProvider = (slug: string): boolean =>
+	[WORKERS_AI, COMPAT].includes(slug) ||
+	[customSlug(slug), authorIfKnown(slug)].some((name) => name !== undefined) ||
+	isProvider(slug);
+
 /** The name of the dynamic route, if `model` names one. */
 export const dynamicRouteName = (model: unknown): string | undefined =>
 	typeof model === "string" && model.startsWith(DYNAMIC_ROUTE)

@@ -14,9 +14,11 @@ import type { FieldNote } from "../../core/field-notes.ts";
 import { BufferHold } from "../../core/process-counts.ts";
 import { timeOfId } from "../../gateways/logs/log-row.ts";
 import { mergedOptions, optionsInBinding, optionsInHeaders } from "../../gateways/options.ts";
+import { isKnownProvider, unknownProvider } from "../../gateways/run/provider-names.ts";
 import type { Step } from "../../gateways/run/step.ts";
 import { parseFields, readStored } from "../../http/account-request.ts";
 import { boundDepth } from "../../http/bound-depth.ts";
+import { failureEnvelope } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { inOwnContext } from "../../http/own-context.ts";
 import { BY_MODEL, pathParameter } from "../../http/route.ts";
@@ -60,6 +62,8 @@ export const gatewayWireRoutes: readonly AppRoute[] = [
 			method: "GET",
 			path: "/gateways/:gateway/url/:provider",
 			summary: "Shows the address of a provider",
+			// The runtime's class reads the message in `errors`.
+			failure: failureEnvelope,
 			permission: "run",
 			handler: showUrl,
 		},
@@ -107,14 +111,16 @@ async function patchLog(c: Context, call: AppCall): Promise<Response> {
 const success = (result: object, messages: readonly FieldNote[] = []): Response =>
 	Response.json({ success: true, result, ...(messages.length > 0 && { messages }) });
 
-/** The universal address ends with a slash, as in the product. */
+/** The universal address ends with a slash, as in the product. Throws 2008 for an unknown provider. */
 export function gatewayUrl(
 	origin: string | undefined,
 	{ account }: Caller,
 	gateway: string,
 	provider: string,
 ): string {
-	const parts = [account, gateway, provider === "universal" ? "" : provider].map(encodeURIComponent);
+	const isUniversal = provider === "universal";
+	if (!isUniversal && !isKnownProvider(provider)) throw unknownProvider(provider);
+	const parts = [account, gateway, isUniversal ? "" : provider].map(encodeURIComponent);
 	return `${origin ?? UNREACHABLE_ORIGIN}/v1/${parts.join("/")}`;
 }
 
@@ -168,13 +174,17 @@ export class AiGateway extends RpcTarget {
 
 	getUrl(provider = "universal"): string {
 		const { caller, gateway, services } = this.#context;
-		return gatewayUrl(services.publicUrl, caller, gateway, provider);
+		try {
+			return gatewayUrl(services.publicUrl, caller, gateway, provider);
+		} catch (error) {
+			throwAsRuntime(error);
+		}
 	}
 
 	/** The time of the log is a `Date`. */
 	async getLog(log: string): Promise<object> {
 		const { caller, gateway, services } = this.#context;
-		const details = await readLog({ caller, gateway, log }, services).catch(throwLogError);
+		const details = await readLog({ caller, gateway, log }, services).catch(throwAsRuntime);
 		return { ...logJson(details), created_at: new Date(timeOfId(details.row.id)) };
 	}
 
@@ -183,13 +193,13 @@ export class AiGateway extends RpcTarget {
 		try {
 			await changeLog({ caller, gateway, log }, patchOf(parseFields(LogPatchBody(), data, "body")), services);
 		} catch (error) {
-			throwLogError(error);
+			throwAsRuntime(error);
 		}
 	}
 }
 
 /** Throws an error with the name and the message that the runtime's class uses. */
-function throwLogError(thrown: unknown): never {
+function throwAsRuntime(thrown: unknown): never {
 	const error = toAiError(thrown);
 	const name = error.key === "notFound" ? "AiGatewayLogNotFound" : "AiGatewayInternalError";
 	throw Object.assign(toRpcError(error), { name, message: error.description });

@@ -6,10 +6,8 @@ import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
 import { sourceOf } from "../../gateways/exchange.ts";
 import { optionsInHeaders } from "../../gateways/options.ts";
-import { endpointOf, isProvider } from "../../gateways/providers/addresses.ts";
-import { customSlug } from "../../gateways/providers/custom-providers.ts";
-import { WORKERS_AI } from "../../gateways/request.ts";
-import { authorIfKnown, COMPAT } from "../../gateways/run/provider-names.ts";
+import { endpointOf } from "../../gateways/providers/addresses.ts";
+import { isKnownProvider } from "../../gateways/run/provider-names.ts";
 import type { Step } from "../../gateways/run/step.ts";
 import { readRawInputs } from "../../http/body.ts";
 import {
@@ -164,8 +162,3 @@ function requireProvider(c: Context): Context {
 		throw new AiError("noRoute");
 	return c;
 }
-
-const isKnownProvider = (slug: string): boolean =>
-	[WORKERS_AI, COMPAT].includes(slug) ||
-	[customSlug(slug), authorIfKnown(slug)].some((name) => name !== undefined) ||
-	isProvider(slug);

@@ -62,6 +62,9 @@ it("follows a gateway's address", async () => {
 	});
 	expect(await response.json()).toMatchObject({ object: "chat.completion", model: LLAMA });
 	expect(await AI.gateway("mine").getUrl()).toMatch(/\/mine\/$/);
+	await expect(AI.gateway("mine").getUrl("opnai")).rejects.toThrow(
+		'Invalid provider: "opnai" is unknown; did you mean "openai"?',
+	);
 });
 
 it("reads and changes the log of a request", async () => {

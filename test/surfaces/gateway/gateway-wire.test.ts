@@ -363,6 +363,17 @@ describe("a gateway's address", () => {
 			success: true,
 			result: { url: "https://ganglion.invalid/v1/team%20a/my-gateway/" },
 		});
+		expect(await urlOf("custom-acme")).toMatchObject({
+			result: { url: "https://ganglion.invalid/v1/team%20a/my-gateway/custom-acme" },
+		});
+	});
+
+	it("is refused for an unknown provider", async () => {
+		const response = await send("/ai-gateway/gateways/my-gateway/url/opnai");
+		expect(response.status).toBe(400);
+		expect(await response.json()).toMatchObject({
+			errors: [{ code: 2008, message: 'Invalid provider: "opnai" is unknown; did you mean "openai"?' }],
+		});
 	});
 
 	it("is answered by the fetch of the binding", async () => {

@@ -121,6 +121,10 @@ describe("gateway", () => {
 		const gateway = await ai.gateway("mine");
 		expect(await gateway.getUrl("openai")).toBe("https://ganglion.invalid/v1/team-a/mine/openai");
 		expect(await gateway.getUrl()).toBe("https://ganglion.invalid/v1/team-a/mine/");
+		expect(await failure(gateway.getUrl("opnai"))).toMatchObject({
+			name: "AiGatewayInternalError",
+			message: 'Invalid provider: "opnai" is unknown; did you mean "openai"?',
+		});
 	});
 
 	it("has the instances of AI Search", async () => {
