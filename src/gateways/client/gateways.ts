@@ -37,10 +37,12 @@ export class Gateways {
 	readonly #services: GatewaysServices;
 	readonly #warned = new Set<string>();
 	readonly #cached: FreshCache<GatewaySettings | undefined>;
+	readonly #names: FreshCache<string[]>;
 
 	constructor(services: GatewaysServices) {
 		this.#services = services;
 		this.#cached = new FreshCache({ now: services.now, freshMs: FRESH_MS });
+		this.#names = new FreshCache({ now: services.now, freshMs: FRESH_MS });
 	}
 
 	/**
@@ -67,6 +69,14 @@ export class Gateways {
 			this.#warnOnce(id);
 			return openSettings(id);
 		});
+	}
+
+	/**
+	 * The names of the account's gateways for a message. None if the object cannot be called. Callers may send many wrong names, so they are
+	 * kept for `FRESH_MS`.
+	 */
+	knownNames(account: string): Promise<string[]> {
+		return this.#names.read(account, () => this.registry(account).names()).catch(() => []);
 	}
 
 	/** The same request is refused where gateways must exist. */

@@ -2,6 +2,7 @@
  * Runs a request in a gateway of its account. Its plan yields the steps, one after the other; each passes the gateway's
  * middleware. A step calls a model through the pipeline, so that every call is admitted and billed like one without a gateway.
  */
+import { didYouMean, quote } from "../../core/did-you-mean.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { timeOrderedUuid } from "../../core/time-ordered-uuid.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
@@ -102,7 +103,8 @@ export async function runInGateway(
 	const bound = inBoundGateway(verified, gateway);
 	const options = boundOptions(sent, identity);
 	const settings = await services.gateways.find(account, gateway);
-	if (!settings) throw new AiError("noSuchGateway", noSuchGateway(gateway));
+	if (!settings)
+		throw new AiError("noSuchGateway", noSuchGateway(gateway, await services.gateways.knownNames(account)));
 	const { gatewayLogs, now, waitUntil } = services;
 	const id = timeOrderedUuid(now(), services.uuid());
 	const answerEnd = new AnswerEnd(
@@ -151,8 +153,11 @@ export async function runInGateway(
 const MAX_PROVIDER = 128;
 const MAX_MODEL = 1_024;
 
-const noSuchGateway = (id: string): string =>
-	`Please configure AI Gateway: the account has no gateway ${JSON.stringify(id.slice(0, MAX_SHOWN_ID))}. POST …/ai-gateway/gateways creates one (docs/gateways.md)`;
+function noSuchGateway(name: string, names: readonly string[]): string {
+	const shown = name.slice(0, MAX_SHOWN_ID);
+	const guess = didYouMean(shown, names) || ".";
+	return `Please configure AI Gateway: the account has no gateway ${quote(shown)}${guess} POST …/ai-gateway/gateways creates one (docs/gateways.md)`;
+}
 
 function factsOf(step: GatewayStep, { catalog }: Pick<GatewayServices, "catalog">): GatewayFacts {
 	const named = step.modelId ?? step.model;

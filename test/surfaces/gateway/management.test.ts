@@ -35,7 +35,7 @@ describe("the management API", () => {
 		const create = (id: string, fields: object = {}) =>
 			send("", json("POST", { id, ...SETTINGS, ...fields }));
 		const list = async (query: string) => (await send(`?${query}`)).json<Page>();
-		return { send, create, list, gateways, account };
+		return { app, send, create, list, gateways, account };
 	};
 
 	it("creates, shows, changes and deletes a gateway, and keeps fields that it does not know", async () => {
@@ -67,8 +67,31 @@ describe("the management API", () => {
 		expect(await (await send("/mine/url/openai")).json()).toMatchObject({
 			result: `http://gateway/v1/${account}/mine/openai`,
 		});
+		expect(await failureOf(await send("/mine/url/opnai"))).toBe(
+			'400 2008: Invalid provider: "opnai" is unknown; did you mean "openai"?',
+		);
 		await send("/mine", { method: "DELETE" });
 		expect((await send("/mine/url/openai")).status).toBe(404);
+	});
+
+	it("names the gateway that a request with an unknown name probably means", async () => {
+		const { account, app, create } = newGateways();
+		await create("production");
+		const messageFor = async (id: string) => {
+			const response = await app.request(
+				`${V4}/accounts/${account}/ai/run/@cf/meta/llama-3.1-8b-instruct-fp8`,
+				{
+					method: "POST",
+					headers: { authorization: `Bearer ${ADMIN}`, "cf-aig-gateway-id": id },
+					body: '{"prompt":"Hi"}',
+				},
+			);
+			return failureOf(response);
+		};
+		const problem = "400 2001: Please configure AI Gateway: the account has no gateway";
+		const cure = "POST …/ai-gateway/gateways creates one (docs/gateways.md)";
+		expect(await messageFor("prodution")).toBe(`${problem} "prodution"; did you mean "production"? ${cure}`);
+		expect(await messageFor("sales")).toBe(`${problem} "sales". ${cure}`);
 	});
 
 	it("lists in pages, sorted by id, with an empty page past the end", async () => {
