@@ -15,6 +15,7 @@ import * as z from "zod";
 import { ConfigError } from "../src/config/index.ts";
 import { didYouMean } from "../src/core/did-you-mean.ts";
 import { isRecord } from "../src/core/json.ts";
+import { explain } from "../src/schemas/explain.ts";
 import { settingNames } from "./setting-names.ts";
 
 /** A configuration file and one of its environments. */
@@ -106,9 +107,13 @@ function problemOf(error: unknown): string {
 
 function environmentOf(file: string, env: string | undefined): z.output<typeof Environment> {
 	const parsed = parseConfigFile(file);
-	const { data, error } = ConfigFile.safeParse(parsed);
+	const { data, error } = ConfigFile.safeParse(parsed, { error: explain });
 	if (error)
-		throw new ConfigError(error.issues.map(({ path, message }) => `${file}: ${path.join(".")}: ${message}`));
+		throw new ConfigError(
+			error.issues.map(({ path, message }) =>
+				[file, ...(path.length > 0 ? [path.join(".")] : []), message].join(": "),
+			),
+		);
 	refuseMisplaced(file, parsed);
 	if (env === undefined) return data;
 	const environments = Object.keys(data.env ?? {});

@@ -50,7 +50,7 @@ const schemasFor = (env: Env) => {
 	const engine = lazy(() => engineSettings(env));
 	return {
 		engine,
-		pooled: lazy(() => engine().extend({ pool: PoolSetting() })),
+		pooled: lazy(() => engine().extend({ pool: PoolSetting().optional() })),
 		bound: lazy(() => boundSettings(env)),
 	};
 };
@@ -131,7 +131,8 @@ function readBackend(
 	checkAddresses(rest, hosted !== undefined, path, problems);
 	refuseSecondKey(rest.headers, rest.key, [...path, "headers"], problems);
 	const engine: EngineSettings | undefined =
-		rest.pool === undefined
+		// An unknown field may be one of a pool.
+		rest.pool === undefined && Object.keys(rest).every((field) => field in schemas.engine().shape)
 			? problems.parse(schemas.engine(), rest, path)
 			: problems.parse(schemas.pooled(), rest, path);
 	for (const field of OPENAI_POOL_FIELDS)

@@ -22,6 +22,7 @@ import type { Aliases } from "../pipeline/services.ts";
 import type { StoreBounds } from "../responses/records.ts";
 import type { SearchSettings } from "../retrieval/search/records.ts";
 import type { VectorSettings } from "../retrieval/vectors/client/vector-indexes.ts";
+import { expectedName } from "../schemas/explain.ts";
 import type { StorageSetting } from "../storage/storage.ts";
 import type { WebSearchSettings } from "../websearch/settings.ts";
 import { AiGatewaySchema } from "./ai-gateway.ts";
@@ -39,7 +40,7 @@ import { hasBudget, pricing } from "./prices.ts";
 import { ConfigError, Problems } from "./problems.ts";
 import { readProviderKeys } from "./provider-keys.ts";
 import { ResponsesSchema } from "./responses.ts";
-import { readDefaultBackend, readRoutes } from "./routes.ts";
+import { namesOf, readDefaultBackend, readRoutes } from "./routes.ts";
 import { searchSchema } from "./search.ts";
 import { readShadows } from "./shadows.ts";
 import {
@@ -146,6 +147,9 @@ export function configure(variables: object): Config {
 	const vectors = parsed("VECTORS", vectorsSchema(env));
 	const search = parsed("AI_SEARCH", searchSchema(env));
 	const jobs = parsed("JOBS", jobsSchema(env));
+	for (const name of jobs?.settings.backends.keys() ?? [])
+		if (!namesOf(context).includes(name))
+			problems.add(["JOBS", "backends", name], expectedName(namesOf(context), name));
 	const product = new Catalog();
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
 	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, context);

@@ -35,6 +35,11 @@ const ModelEntry = z.strictObject({
 	monthly_neurons: neurons.optional(),
 });
 
+/** Unlike those of `ROUTES`, they are no patterns: the ledger counts by model. */
+const ModelId = z.string().regex(/^[^\s*]+$/, {
+	error: "expected the id of one model, found spaces, a pattern or nothing",
+});
+
 const RATE_TITLES = [...TASK_TITLES, ...COUNTED_TITLES] as const;
 
 /**
@@ -51,7 +56,7 @@ const AccountEntry = z.strictObject({
 	daily_neurons: neurons.optional(),
 	monthly_neurons: neurons.optional(),
 	requests_per_minute: Rates.optional(),
-	models: z.record(z.string(), ModelEntry).optional(),
+	models: z.record(ModelId, ModelEntry).optional(),
 });
 type AccountEntry = z.output<typeof AccountEntry>;
 

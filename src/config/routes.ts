@@ -24,26 +24,36 @@ const weights = z
 		"expected up to 256 characters that fit into a header, found another text",
 	);
 
+const EXAMPLE = '{"backend": "NAME"}';
+
 const targets = (env: Env) =>
 	z
 		.array(
-			z.strictObject({
-				// Checked below, against the backends.
-				backend: z.unknown().optional(),
-				model: z
-					.string()
-					.min(1)
-					.refine((model) => !model.includes("*"), "expected the name of one model, found a pattern")
-					.optional(),
-				weight: positiveAmount.optional(),
-				headers: headers(env).optional(),
-				timeouts: SetTimeouts.optional(),
-				continues: z.literal([true, false, "prefill", "vllm"]).optional(),
-				weights: weights.optional(),
-				// Set by `--engine local`, for the list of routes.
-				weights_absent: z.literal(true).optional(),
-				loras: z.array(adapter).min(1).optional(),
-			}),
+			z.strictObject(
+				{
+					// Checked below, against the backends.
+					backend: z.unknown().optional(),
+					model: z
+						.string()
+						.min(1)
+						.refine((model) => !model.includes("*"), "expected the name of one model, found a pattern")
+						.optional(),
+					weight: positiveAmount.optional(),
+					headers: headers(env).optional(),
+					timeouts: SetTimeouts.optional(),
+					continues: z.literal([true, false, "prefill", "vllm"]).optional(),
+					weights: weights.optional(),
+					// Set by `--engine local`, for the list of routes.
+					weights_absent: z.literal(true).optional(),
+					loras: z.array(adapter).min(1).optional(),
+				},
+				{
+					error: ({ code, input }) =>
+						code === "invalid_type"
+							? `expected a target such as ${EXAMPLE}, found ${kindOf(input)}`
+							: undefined,
+				},
+			),
 		)
 		.min(1);
 
@@ -103,7 +113,10 @@ function readEntry(entry: unknown, path: Path, problems: Problems): Entry {
 	const listPath: Path = [...path, "targets"];
 	if (!isRecord(entry) || !("targets" in entry)) {
 		const found = isRecord(entry) ? "an object without" : kindOf(entry);
-		problems.add(path, `expected a list of targets, or an object with "targets", found ${found}`);
+		problems.add(
+			path,
+			`expected a list of targets such as [${EXAMPLE}], or an object with "targets", found ${found}`,
+		);
 		return { list: undefined, listPath, ...plain };
 	}
 	return { list: entry.targets, listPath, ...(problems.parse(Settings, entry, path) ?? plain) };
@@ -142,7 +155,8 @@ function checkKinds(targets: readonly unknown[], path: Path, { backends, problem
 	}
 }
 
-const namesOf = ({ backendEntries }: RouteContext): string[] => [
+/** The names of backends, also of those with mistakes. */
+export const namesOf = ({ backendEntries }: RouteContext): string[] => [
 	...new Set([...backendEntries.keys(), SIMULATOR]),
 ];
 

@@ -46,9 +46,13 @@ export function readCount(name: string, env: Env, problems: Problems): number | 
 	if (value === undefined || value === "") return undefined;
 	const count = Number(value);
 	if (Number.isInteger(count) && count > 0) return count;
-	problems.add([name], `expected a whole number from 1, found ${kindOf(value)}`);
+	problems.add([name], `expected a whole number from 1, found ${numberOrKind(value)}`);
 	return undefined;
 }
+
+/** In the environment a number is a text. */
+const numberOrKind = (value: unknown): string =>
+	/^-?[\d.]{1,20}$/.test(String(value)) ? String(value) : kindOf(value);
 
 /** The most objects that all accounts may have together. */
 const MAX_SHARDS = 256;
@@ -57,7 +61,7 @@ export function readShards(value: unknown, problems: Problems): number | undefin
 	if (value === undefined || value === "") return undefined;
 	const shards = Number(value);
 	if (Number.isInteger(shards) && shards >= 0 && shards <= MAX_SHARDS) return shards;
-	problems.add(["SHARDS"], `expected a whole number from 0 to ${MAX_SHARDS}, found ${kindOf(value)}`);
+	problems.add(["SHARDS"], `expected a whole number from 0 to ${MAX_SHARDS}, found ${numberOrKind(value)}`);
 	return undefined;
 }
 

@@ -5,12 +5,14 @@ import { type Catalog, PRODUCT_MODELS } from "../models/catalog.ts";
 import { THIRD_PARTY_IDS } from "../models/third-party.ts";
 import type { Limits } from "../pipeline/limits.ts";
 import { isExact, matches, type Route, type RouteTable } from "../pipeline/route.ts";
+import type { Aliases } from "../pipeline/services.ts";
 import { chargesFor, isOwnEngine } from "../providers/billing.ts";
 import { list } from "../schemas/explain.ts";
 import { DEFAULT_PRICE, hasBudget } from "./prices.ts";
-import { formatPath } from "./problems.ts";
+import { formatPath, type Path } from "./problems.ts";
 
 interface Checked {
+	aliases: Aliases;
 	adHoc: readonly string[];
 	catalog: Catalog;
 	limits: Limits;
@@ -19,6 +21,7 @@ interface Checked {
 
 export const warningsOf = (config: Checked): string[] => [
 	...config.routing.routes.flatMap((route) => unknownModel(route, config)),
+	...withoutEffect(config),
 	...(hasBudget(config.limits) ? unpriced(config) : []),
 ];
 
@@ -37,6 +40,32 @@ function unknownModel(route: Route, { adHoc }: Pick<Checked, "adHoc">): string[]
 	const isProduct = /^@(?:cf|hf)\//.test(pattern);
 	if (!isProduct || knownIds().some((id) => matches(pattern, id))) return [];
 	return [`${path}: no model of the catalogue matches`];
+}
+
+/** Limits of names that are no models, because they are misspelled, or aliases. */
+function withoutEffect({
+	aliases,
+	catalog,
+	limits,
+}: Pick<Checked, "aliases" | "catalog" | "limits">): string[] {
+	const ofEveryone = limits.everyone.models;
+	const places: [Path, string][] = [
+		...[...ofEveryone.keys()].map((id): [Path, string] => [["LIMITS", "models", id], id]),
+		...[...limits.accounts].flatMap(([account, { models }]) =>
+			[...models.keys()]
+				.filter((id) => !ofEveryone.has(id))
+				.map((id): [Path, string] => [["LIMITS", "accounts", account, "models", id], id]),
+		),
+	];
+	return places.flatMap(([path, id]) => {
+		if (catalog.find(id)) return [];
+		const model = aliases.everyone.get(id);
+		const guess = model ?? misspelledNames(id, knownIds(), (known) => known)[0];
+		if (guess === undefined) return [];
+		return [
+			`${formatPath(path)}: ${model ? "an alias is no model" : "the catalogue has no such model"}, so the limit has no effect${asQuestion(guess)}`,
+		];
+	});
 }
 
 /** Routes that use the default price, by backend. */

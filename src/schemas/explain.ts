@@ -3,7 +3,7 @@
  * for any other value only its type, because a key in the wrong field must not reach a log.
  */
 import * as z from "zod";
-import { didYouMean, quote } from "../core/did-you-mean.ts";
+import { asQuestion, didYouMean, quote } from "../core/did-you-mean.ts";
 
 const KINDS: Record<string, string> = {
 	array: "a list",
@@ -24,13 +24,15 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 			return `expected ${KINDS[issue.expected] ?? issue.expected}, found ${found}`;
 		}
 		case "invalid_value":
-			return issue.values.every((value) => typeof value === "number")
-				? `expected ${list(issue.values.map(String), "or")}, found ${typeof issue.input === "number" ? issue.input : kindOf(issue.input)}`
-				: expectedName(issue.values.map(String), issue.input);
+			return issue.values.every((value) => typeof value === "string")
+				? expectedName(issue.values, issue.input)
+				: `expected ${list(issue.values.map(shownValue), "or")}, found ${foundValue(issue.input)}`;
 		case "unrecognized_keys": {
 			const known = knownKeys(issue.inst);
 			const only = known.length > 0 ? `, only ${list(known.map(shownKey), "and")}` : "";
-			return issue.keys.map((key) => `expected no such field${didYouMean(key, known) || only}`).join("\n");
+			return issue.keys
+				.map((key) => `expected no such field${inner(issue.inst, key) || didYouMean(key, known) || only}`)
+				.join("\n");
 		}
 		case "too_small": {
 			const { found, unit } = sizeOf(issue.input);
@@ -58,6 +60,33 @@ function knownKeys(schema: unknown): string[] {
 	if (schema instanceof z.ZodRecord && schema.keyType instanceof z.ZodEnum)
 		return schema.keyType.options.map(String);
 	return [];
+}
+
+const shownValue = (value: unknown): string => (typeof value === "string" ? quote(value) : String(value));
+
+const foundValue = (value: unknown): string =>
+	typeof value === "number" ||
+	(typeof value === "string" && value !== "" && value.length <= MAX_SHOWN_CHARACTERS)
+		? shownValue(value)
+		: kindOf(value);
+
+/** Text for a field that belongs into another field of the object, as a question. Empty if none of them has it. */
+function inner(schema: unknown, key: string): string {
+	const fields = objectIn(schema)?.shape ?? {};
+	const places = Object.keys(fields).filter((name) =>
+		Object.hasOwn(objectIn(fields[name])?.shape ?? {}, key),
+	);
+	return places.length > 0 ? asQuestion(...places.map((name) => `${name}.${key}`)) : "";
+}
+
+/** The schema of an object inside others. */
+function objectIn(schema: unknown): z.ZodObject | undefined {
+	if (schema instanceof z.ZodObject) return schema;
+	if (schema instanceof z.ZodPipe) return objectIn(schema.in) ?? objectIn(schema.out);
+	const wraps = [z.ZodOptional, z.ZodNullable, z.ZodDefault, z.ZodPrefault];
+	return wraps.some((wrap) => schema instanceof wrap)
+		? objectIn((schema as z.ZodOptional).unwrap())
+		: undefined;
 }
 
 const shownKey = (key: string): string => (/\s/.test(key) ? quote(key) : key);

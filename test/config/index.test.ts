@@ -524,10 +524,13 @@ describe("ConfigError", () => {
 
 	it.each([
 		[[], "ROUTES.m: expected one or more, found none"],
-		["ollama", 'ROUTES.m: expected a list of targets, or an object with "targets", found text'],
+		[
+			"ollama",
+			'ROUTES.m: expected a list of targets such as [{"backend": "NAME"}], or an object with "targets", found text',
+		],
 		[
 			{ backend: "ollama" },
-			'ROUTES.m: expected a list of targets, or an object with "targets", found an object without',
+			'ROUTES.m: expected a list of targets such as [{"backend": "NAME"}], or an object with "targets", found an object without',
 		],
 		[{ targets: [] }, "ROUTES.m.targets: expected one or more, found none"],
 		[
@@ -552,7 +555,7 @@ describe("ConfigError", () => {
 		],
 		[
 			[{ backend: "ollama", continues: "yes" }],
-			'ROUTES.m[0].continues: expected "true", "false", "prefill" or "vllm", found "yes"',
+			'ROUTES.m[0].continues: expected true, false, "prefill" or "vllm", found "yes"',
 		],
 		[
 			[{ backend: "ollama", timeouts: { first_ms: 5 } }],
@@ -567,7 +570,7 @@ describe("ConfigError", () => {
 			"ROUTES.m[0].weights: expected up to 256 characters that fit into a header, found another text",
 		],
 		[[{ backend: "ollama", loras: "mine" }], "ROUTES.m[0].loras: expected a list, found text"],
-		[["ollama"], "ROUTES.m[0]: expected an object, found text"],
+		[["ollama"], 'ROUTES.m[0]: expected a target such as {"backend": "NAME"}, found text'],
 		[[{ model: "x" }], 'ROUTES.m[0].backend: expected "ollama", "broken" or "simulator", found nothing'],
 		[
 			[{ backend: "ollama" }, { backend: "vllm" }],
@@ -767,5 +770,50 @@ describe("describeRouting", () => {
 
 	it("never shows a secret", () => {
 		expect(describeRouting(config).join("\n")).not.toContain("sk-very-secret");
+	});
+});
+
+describe("a mistake has its cure", () => {
+	const URL = "http://a";
+	it.each<[string, object, string]>([
+		[
+			"a field beside the one that has it",
+			{ BACKENDS: { gpu: { kind: "openai", url: URL, header_ms: 5 } } },
+			'BACKENDS.gpu.header_ms: expected no such field; did you mean "timeouts.header_ms"?',
+		],
+		[
+			"a field of a pool that is not set",
+			{ BACKENDS: { gpu: { kind: "openai", url: URL, max_requests: 5 } } },
+			'BACKENDS.gpu.max_requests: expected no such field; did you mean "pool.max_requests"?',
+		],
+		[
+			"the name of a backend instead of a target",
+			{ ROUTES: { m: ["simulator"] } },
+			'ROUTES.m[0]: expected a target such as {"backend": "NAME"}, found text',
+		],
+		[
+			"a pattern where the ledger counts by model",
+			{ LIMITS: { models: { "@cf/meta/*": { daily_neurons: 5 } } } },
+			'LIMITS.models["@cf/meta/*"]: expected the id of one model, found spaces, a pattern or nothing',
+		],
+		[
+			"a backend that does not exist",
+			{ JOBS: { backends: { simulater: { concurrency: 5 } } } },
+			'JOBS.backends.simulater: expected "simulator", found "simulater"; did you mean "simulator"?',
+		],
+		[
+			"a number that is too large",
+			{ SHARDS: "300" },
+			"SHARDS: expected a whole number from 0 to 256, found 300",
+		],
+		["a number below 1", { OPEN_FILES: "-5" }, "OPEN_FILES: expected a whole number from 1, found -5"],
+		["a text for a number", { SHARDS: "two" }, "SHARDS: expected a whole number from 0 to 256, found text"],
+		[
+			"a text for true",
+			{ ROUTES: { m: [{ backend: "simulator", continues: "true" }] } },
+			'ROUTES.m[0].continues: expected true, false, "prefill" or "vllm", found "true"',
+		],
+	])("%s", (_, env, problem) => {
+		expect(mistakes(env)).toEqual([problem]);
 	});
 });

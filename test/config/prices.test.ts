@@ -98,6 +98,17 @@ describe("warningsOf", () => {
 		expect(warnings(vars({ LIMITS: { daily_neurons: 5 } }, { input: 1, output: 1 }))).toEqual([]);
 	});
 
+	it("names limits of models that do not exist, and of aliases", () => {
+		const id = "@cf/meta/llama-3.1-8b-instruct-fp8-fast";
+		const models = { [id]: {}, [`${id}t`]: {}, "acme/chat": {}, quick: {} };
+		const LIMITS = { models, accounts: { a: { models: { "@cf/meta/lama-3.1-8b-instruct-fp8-fast": {} } } } };
+		expect(warnings(vars({ LIMITS, ALIASES: { quick: id } }))).toEqual([
+			`LIMITS.models["${id}t"]: the catalogue has no such model, so the limit has no effect; did you mean "${id}"?`,
+			`LIMITS.models.quick: an alias is no model, so the limit has no effect; did you mean "${id}"?`,
+			`LIMITS.accounts.a.models["@cf/meta/lama-3.1-8b-instruct-fp8-fast"]: the catalogue has no such model, so the limit has no effect; did you mean "${id}"?`,
+		]);
+	});
+
 	it("suggests an id of the catalogue for a similar one, and for no other", () => {
 		const ROUTES = {
 			"@cf/meta/llama-3.1-8b-instruct-fp8-fsat": [{ backend: "vllm" }],
