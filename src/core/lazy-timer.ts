@@ -64,7 +64,7 @@ export class LazyTimers {
 		if (milliseconds < MIN_LAZY_MS || !this.#ensureSweep()) return startNativeTimer(milliseconds, onTime);
 		const timer = new LazyTimer(milliseconds, onTime, this.#pending, this.#services.now);
 		this.#pending.add(timer);
-		left?.addEventListener("abort", () => timer.cancel(), { once: true });
+		if (left) timer.endWith(left);
 		return timer;
 	};
 
@@ -94,6 +94,7 @@ class LazyTimer implements Timer {
 	readonly #swept = settledElsewhere<void>();
 	#native: Timer | undefined;
 	#isCancelled = false;
+	#left: AbortSignal | undefined;
 
 	constructor(milliseconds: number, onTime: () => void, pending: Set<LazyTimer>, now: () => number) {
 		this.#pending = pending;
@@ -106,6 +107,15 @@ class LazyTimer implements Timer {
 		});
 	}
 
+	/** `left`: fires when its caller leaves. It may be that of many timers, one after another. */
+	endWith(left: AbortSignal): void {
+		this.#left = left;
+		if (left.aborted) this.cancel();
+		else left.addEventListener("abort", this.#onLeft);
+	}
+
+	readonly #onLeft = (): void => this.cancel();
+
 	/** May be called in the context of another request. */
 	makeNative(): void {
 		this.#swept.resolve();
@@ -113,6 +123,7 @@ class LazyTimer implements Timer {
 
 	cancel(): void {
 		this.#isCancelled = true;
+		this.#left?.removeEventListener("abort", this.#onLeft);
 		this.#native?.cancel();
 		this.#pending.delete(this);
 	}
