@@ -90,11 +90,13 @@ export class ReplicaChanges {
 		const at = now();
 		// A clock that was set back also makes the copy too old.
 		if (!store || Math.abs(at - this.#readAt) < MAX_AGE_MS) return undefined;
-		const read = store.read().then((isRead) => {
-			// The next request does not wait again. A later one, or the exchange of health, reads the changes when the object is back.
-			if (!isRead) this.#readAt = at;
-		});
-		return Promise.race([read, wait(MAX_WAIT_MS).catch(() => {})]);
+		const before = this.#readAt;
+		// The next request does not wait again. A later one, or the exchange of health, reads the changes when the object is back.
+		const useOld = (): void => {
+			if (this.#readAt === before) this.#readAt = at;
+		};
+		const read = store.read().then((isRead) => (isRead ? undefined : useOld()));
+		return Promise.race([read, wait(MAX_WAIT_MS).then(useOld, () => {})]);
 	}
 
 	/** The number of changes that this isolate has made. */

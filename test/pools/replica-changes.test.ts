@@ -80,6 +80,17 @@ describe("ReplicaChanges", () => {
 		expect(changes.refresh()).toBeUndefined();
 	});
 
+	it("are awaited by one request, and not by each, while the object does not answer", async () => {
+		let now = 100_000;
+		const store = { read: () => new Promise<boolean>(() => {}) } as never;
+		const changes = new ReplicaChanges({ now: () => now, wait: async () => {}, store });
+		await changes.refresh();
+		now += 2_499;
+		expect(changes.refresh()).toBeUndefined();
+		now += 1;
+		expect(changes.refresh()).toBeDefined();
+	});
+
 	it("ignore a read that started before a change of the same isolate", async () => {
 		const { changes, state } = copied();
 		const { writes } = changes;
