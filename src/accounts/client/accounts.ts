@@ -96,6 +96,9 @@ class AccountClient
 	extends AccountReader<IsolateState>
 	implements AccountLedger, DurableLedger, TokenStore, JournalOwner
 {
+	/** Reports that the object has answered. */
+	#answered = 0;
+
 	admitFromLease(admission: Admission): AdmissionGrant | undefined {
 		return this.object.isDeleted ? undefined : this.services.journals.get(this.account)?.admit(admission);
 	}
@@ -189,8 +192,9 @@ class AccountClient
 		return this.object.checkedCall(credential, "admitAll", admissions, []);
 	}
 
-	settleNow(settlements: readonly Settlement[]): Promise<void> {
-		return this.object.report("settle", settlements);
+	async settleNow(settlements: readonly Settlement[]): Promise<void> {
+		await this.object.report("settle", settlements);
+		this.#answered++;
 	}
 
 	settle(settlement: Settlement): void {
@@ -235,8 +239,10 @@ class AccountClient
 		return journal;
 	}
 
-	sendJournal(batch: JournalBatch): Promise<JournalAnswer> {
-		return this.object.report("journal", batch);
+	async sendJournal(batch: JournalBatch): Promise<JournalAnswer> {
+		const answer = await this.object.report("journal", batch);
+		this.#answered++;
+		return answer;
 	}
 
 	journalFailed(error: unknown, batch: JournalBatch | undefined): void {
@@ -246,7 +252,10 @@ class AccountClient
 	flushesOf(work: FlushWork): Flushes {
 		const { flushes } = this.services;
 		const { account } = this;
-		const reported = reportedOnce(work, (givenUp) => logReached(account, givenUp));
+		const reported = reportedOnce(work, {
+			answered: () => this.#answered,
+			onReached: (givenUp) => logReached(account, givenUp),
+		});
 		return (this.object.isInShard ? flushes : new FlushSchedule(this.services)).flushesOf(reported);
 	}
 

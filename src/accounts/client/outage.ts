@@ -4,17 +4,27 @@
  */
 import type { FlushWork } from "../../core/flush-schedule.ts";
 
-/** `onReached`: the object is reached again, after so many flushes that gave up. */
-export function reportedOnce(work: FlushWork, onReached: (givenUp: number) => void): FlushWork {
+interface Outage {
+	/** Calls that the object has answered so far. A step may make none, because another call carries what there is. */
+	answered(): number;
+	/** The object is reached again, after so many flushes that gave up. */
+	onReached(givenUp: number): void;
+}
+
+export function reportedOnce(work: FlushWork, { answered, onReached }: Outage): FlushWork {
 	let givenUp = 0;
+	let answeredBefore = 0;
 	return {
 		step: async () => {
 			const wait = await work.step();
-			if (givenUp > 0) onReached(givenUp);
-			givenUp = 0;
+			if (givenUp > 0 && answered() > answeredBefore) {
+				onReached(givenUp);
+				givenUp = 0;
+			}
 			return wait;
 		},
 		onGiveUp: (cause) => {
+			answeredBefore = answered();
 			if (++givenUp === 1) work.onGiveUp(cause);
 		},
 		onEnd: () => work.onEnd(),

@@ -5,16 +5,18 @@ it("an object that cannot be reached is reported once, and when it is reached ag
 	const reports: string[] = [];
 	const failure = new Error("overloaded");
 	let fails = false;
+	let answered = 0;
 	const work = reportedOnce(
 		{
 			step: async () => {
 				if (fails) throw failure;
+				answered++;
 				return 100;
 			},
 			onGiveUp: (cause) => void reports.push(String(cause)),
 			onEnd: () => void reports.push("end"),
 		},
-		(givenUp) => void reports.push(`reached after ${givenUp}`),
+		{ answered: () => answered, onReached: (givenUp) => void reports.push(`reached after ${givenUp}`) },
 	);
 	expect(await work.step()).toBe(100);
 	for (const times of [3, 1]) {
@@ -31,4 +33,21 @@ it("an object that cannot be reached is reported once, and when it is reached ag
 		...["Error: overloaded", "end", "end", "end", "reached after 3"],
 		...["Error: overloaded", "end", "reached after 1"],
 	]);
+});
+
+it("a step that makes no call does not say that the object is reached", async () => {
+	const reports: string[] = [];
+	let answered = 3;
+	const work = reportedOnce(
+		{ step: async () => 100, onGiveUp: () => void reports.push("unreachable"), onEnd: () => {} },
+		{ answered: () => answered, onReached: (givenUp) => void reports.push(`reached after ${givenUp}`) },
+	);
+	for (let i = 0; i < 2; i++) {
+		work.onGiveUp(undefined);
+		await work.step();
+	}
+	expect(reports).toEqual(["unreachable"]);
+	answered++;
+	await work.step();
+	expect(reports).toEqual(["unreachable", "reached after 2"]);
 });
