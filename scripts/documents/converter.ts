@@ -10,11 +10,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import { buffer } from "node:stream/consumers";
-import { STOPPED_STATUS } from "../../src/retrieval/documents/converter.ts";
+import { ACCOUNT_HEADER, STOPPED_STATUS } from "../../src/retrieval/documents/converter.ts";
 import type { WorkerSpec } from "../workerd.ts";
 import { type ConversionBounds, ConverterProcess, StoppedConversion } from "./converter-process.ts";
+import { Turns } from "./turns.ts";
 
-/** More conversions wait, in their order. One core is left to the gateway, and each process takes about 100 MB. */
+/** More conversions wait for the turns of their accounts. One core is left to the gateway, and each process takes about 100 MB. */
 export const processesOn = (cores: number): number => Math.max(1, Math.min(2, cores - 1));
 const MAX_PROCESSES = processesOn(availableParallelism());
 const MAX_WAITING = 200;
@@ -68,7 +69,8 @@ async function answer(
 		const left = new AbortController();
 		response.once("close", () => left.abort());
 		const message = await buffer(request);
-		const converted = await pool.convert(message, left.signal);
+		const account = String(request.headers[ACCOUNT_HEADER] ?? "");
+		const converted = await pool.convert(message, account, left.signal);
 		response.end(converted);
 	} catch (error) {
 		if (response.headersSent || response.destroyed) response.destroy();
@@ -81,7 +83,7 @@ class ConverterPool {
 	readonly #start: (ended: (process: ConverterProcess) => void) => ConverterProcess;
 	readonly #idle: ConverterProcess[] = [];
 	readonly #running = new Set<ConverterProcess>();
-	readonly #waiting: (() => void)[] = [];
+	readonly #turns = new Turns(MAX_WAITING);
 	#isStopped = false;
 
 	/** `ended`: called when the process has stopped because it was not used. */
@@ -90,8 +92,10 @@ class ConverterPool {
 	}
 
 	/** Throws a `StoppedConversion`. */
-	async convert(message: Buffer, signal: AbortSignal): Promise<Buffer> {
-		await this.#place(signal);
+	async convert(message: Buffer, account: string, signal: AbortSignal): Promise<Buffer> {
+		signal.throwIfAborted();
+		// Of those that wait, one begins at each end of a conversion.
+		while (this.#running.size >= MAX_PROCESSES) await this.#turns.wait(account, signal, full);
 		const process = this.#idle.pop() ?? this.#start((ended) => this.#remove(ended));
 		this.#running.add(process);
 		try {
@@ -100,7 +104,7 @@ class ConverterPool {
 			this.#running.delete(process);
 			if (process.isUsable && !this.#isStopped) this.#idle.push(process);
 			else await process.stop();
-			this.#waiting.shift()?.();
+			this.#turns.next();
 		}
 	}
 
@@ -109,20 +113,10 @@ class ConverterPool {
 		await Promise.all([...this.#running, ...this.#idle].map((process) => process.stop()));
 	}
 
-	/** Waits for the end of another conversion if all processes are in use. */
-	async #place(signal: AbortSignal): Promise<void> {
-		while (this.#running.size >= MAX_PROCESSES) {
-			if (this.#waiting.length >= MAX_WAITING)
-				throw new StoppedConversion("Too many files are being converted at the moment");
-			await new Promise<void>((resolve) => this.#waiting.push(resolve));
-		}
-		if (!signal.aborted) return;
-		this.#waiting.shift()?.();
-		throw signal.reason;
-	}
-
 	#remove(process: ConverterProcess): void {
 		const index = this.#idle.indexOf(process);
 		if (index >= 0) this.#idle.splice(index, 1);
 	}
 }
+
+const full = (): Error => new StoppedConversion("Too many files are being converted at the moment");

@@ -36,5 +36,5 @@ export const wordDocument = (body: string): Uint8Array =>
 
 export const convertBy =
 	({ address }: DocumentConverter) =>
-	(name: string, bytes: Uint8Array): Promise<ConvertedFile> =>
-		remoteConverter((request) => fetch(address, request))({ name, mimeType: "", bytes }, {});
+	(name: string, bytes: Uint8Array, account = "a"): Promise<ConvertedFile> =>
+		remoteConverter((request) => fetch(address, request))({ name, mimeType: "", bytes }, {}, account);

@@ -95,6 +95,21 @@ export default {
 		expect(await convert("a.csv", bytesOf("x"))).toMatchObject({ data: "converted" });
 	});
 
+	it.runIf(process.platform === "linux")("converts the files of accounts in turns", async () => {
+		const other = await startFixed({ maxCpuMs: 200 });
+		onTestFinished(() => other.stop());
+		const ended: string[] = [];
+		const files = [...Array.from({ length: 4 }, () => ["loop.csv", "slow"]), ["a.csv", "other"]];
+		await Promise.all(
+			files.map(async ([name = "", account = ""]) => {
+				await convertBy(other)(name, bytesOf("x"), account);
+				ended.push(account);
+			}),
+		);
+		expect(ended.toSorted()).toEqual(["other", "slow", "slow", "slow", "slow"]);
+		expect(ended.at(-1)).toBe("slow");
+	});
+
 	it("has a lower priority than the gateway", async () => {
 		const before = new Set(processes());
 		const other = await startConverter(async () => [{ name: "index.js", file }]);

@@ -50,7 +50,7 @@ async function lane(): Promise<void> {
 		if (!file) return;
 		const seed = firstSeed + index;
 		const startedAt = performance.now();
-		const converted = await convert({ ...file, mimeType: "", bytes: mutated(file.bytes, seed) }, {});
+		const converted = await convert({ ...file, mimeType: "", bytes: mutated(file.bytes, seed) }, {}, "fuzz");
 		longestMs = Math.max(longestMs, performance.now() - startedAt);
 		const ending = converted.format === "error" ? converted.error : "converted";
 		endings.set(ending, (endings.get(ending) ?? 0) + 1);

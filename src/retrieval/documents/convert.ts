@@ -25,24 +25,29 @@ export type Conversion = { name: string; mimeType: string } & (
 	| { format: "error"; error: string; unexpected?: string }
 );
 
-/** `runModel`: calls the models that describe images. */
+/** Who converts files. */
+export interface ConversionCaller {
+	account: string;
+	/** Calls the models that describe images. */
+	runModel: CallModel;
+}
+
 export async function convertFiles(
 	files: readonly SentFile[],
 	options: ConversionOptions,
-	runModel: CallModel,
+	caller: ConversionCaller,
 	services: DocumentServices,
 ): Promise<Conversion[]> {
-	const request: RequestState = { work: 0, options, runModel, services };
+	const request: RequestState = { work: 0, options, ...caller, services };
 	const conversions: Conversion[] = [];
 	for (const file of files) conversions.push(await convertFile(file, request));
 	return conversions;
 }
 
-interface RequestState {
+interface RequestState extends ConversionCaller {
 	/** What the files until now have cost. */
 	work: number;
 	options: ConversionOptions;
-	runModel: CallModel;
 	services: DocumentServices;
 }
 
@@ -74,7 +79,7 @@ async function textOf(
 	{ kind, mimeType }: { kind: DocumentKind; mimeType: string },
 	request: RequestState,
 ): Promise<TextOrError> {
-	const { options, runModel, services } = request;
+	const { account, options, runModel, services } = request;
 	if (kind === "images") {
 		const { describeImage } = await import("./describe.ts");
 		const { descriptionLanguage: language } = options.image ?? {};
@@ -83,7 +88,7 @@ async function textOf(
 	}
 	if (request.work >= REQUEST_WORK)
 		throw new ConversionFailure("The files of this request are together too large to convert at once");
-	const converted = await services.convertDocument(file, options);
+	const converted = await services.convertDocument(file, options, account);
 	request.work += converted.work;
 	if (converted.format === "error" || converted.images.length === 0) return converted;
 	const [{ describeImage, visionModel }, { withDescriptions }] = await Promise.all([

@@ -7,8 +7,15 @@ import { decodeConverted, encodeFile } from "./message.ts";
 import type { ConversionOptions } from "./options.ts";
 import { FILE_WORK } from "./work.ts";
 
-/** Converts one file. Does not throw. */
-export type Converter = (file: SourceFile, options: ConversionOptions) => Promise<ConvertedFile>;
+/** Converts one file of an account. Does not throw. */
+export type Converter = (
+	file: SourceFile,
+	options: ConversionOptions,
+	account: string,
+) => Promise<ConvertedFile>;
+
+/** The account of the file, whose files wait for their turn. */
+export const ACCOUNT_HEADER = "x-ganglion-account";
 
 /** The status of an answer whose conversion was stopped. Its body is the sentence. */
 export const STOPPED_STATUS = 422;
@@ -18,10 +25,11 @@ export const UNSAFE = "The file takes too much time or memory to convert";
 /** `send`: passes the request to `answerConversion` in another place. */
 export const remoteConverter =
 	(send: (request: Request) => Promise<Response>): Converter =>
-	async (file, options) => {
+	async (file, options, account) => {
 		const body = encodeFile(file, options);
+		const headers = { [ACCOUNT_HEADER]: encodeURIComponent(account) };
 		try {
-			const response = await send(new Request("http://documents/", { method: "POST", body }));
+			const response = await send(new Request("http://documents/", { method: "POST", headers, body }));
 			const text = await response.text();
 			if (response.ok) return decodeConverted(text);
 			if (response.status === STOPPED_STATUS) return stopped(text);

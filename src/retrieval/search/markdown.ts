@@ -52,8 +52,8 @@ export const maxBytesOf = (file: Pick<SourceFile, "name" | "mimeType">): number 
 /** Throws `ItemFailure`, and the errors of models that describe images. */
 export async function markdownOf(
 	file: SourceFile,
-	/** The address of a page, of at most 300 characters: its links are relative to it. */
-	{ base }: { base?: string | undefined },
+	/** `base`: the address of a page, of at most 300 characters: its links are relative to it. */
+	{ account, base }: { account: string; base?: string | undefined },
 	models: SearchModels,
 	services: SearchRoomServices,
 ): Promise<string> {
@@ -62,7 +62,7 @@ export async function markdownOf(
 	const [converted] = await convertFiles(
 		[file],
 		base === undefined ? {} : { html: { hostname: base } },
-		(model, { body, fields }) => models.native(model, fields, body),
+		{ account, runModel: (model, { body, fields }) => models.native(model, fields, body) },
 		services,
 	);
 	if (!converted || converted.format === "error")

@@ -154,7 +154,7 @@ async function chunksOfItem(
 	const bytes = new Uint8Array(await bytesOf(item, instance, services));
 	// Links of a page are relative to its address.
 	const base = URL.canParse(item.key) ? item.key : undefined;
-	const text = await markdownOf({ ...file, bytes }, { base }, models, services);
+	const text = await markdownOf({ ...file, bytes }, { account: instance.account, base }, models, services);
 	const size = chunk ? { tokens, overlapPercent } : { tokens: Number.POSITIVE_INFINITY, overlapPercent: 0 };
 	const chunks = chunksOf(text, size);
 	if (!chunks) throw new ItemFailure("markdown_too_large", "The file has too many chunks");

@@ -27,7 +27,7 @@ import { envelope } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { inOwnContext } from "../../http/own-context.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import { convertFiles, type SentFile } from "../../retrieval/documents/convert.ts";
+import { type ConversionCaller, convertFiles, type SentFile } from "../../retrieval/documents/convert.ts";
 import type { CallModel } from "../../retrieval/documents/describe.ts";
 import { SUPPORTED, type SupportedFormat } from "../../retrieval/documents/formats.ts";
 import { ConversionOptions } from "../../retrieval/documents/options.ts";
@@ -64,17 +64,16 @@ const WireBody = lazy(() =>
 const FILES = new Set(["files", "files[]"]);
 
 /** A request to convert files. */
-interface Transformation {
+interface Transformation extends ConversionCaller {
 	files: readonly SentFile[];
 	options: ConversionOptions;
-	runModel: CallModel;
 }
 
 async function transform(
-	{ files, options, runModel }: Transformation,
+	{ files, options, ...caller }: Transformation,
 	services: AppServices,
 ): Promise<ConversionResponse[]> {
-	const conversions = await convertFiles(files, options, runModel, services);
+	const conversions = await convertFiles(files, options, caller, services);
 	return conversions.map((conversion) => {
 		const id = services.uuid();
 		if (conversion.format !== "error") return { id, ...conversion };
@@ -167,7 +166,11 @@ async function convertWire(c: Context, { caller, services }: AppCall): Promise<R
 		options: () => optionsOfRun(options?.gateway, headers),
 	};
 	const runModel = modelsOf({ caller, signal }, gateway, services);
-	const result = await transform({ files, options: options?.conversionOptions ?? {}, runModel }, services);
+	const { account } = caller;
+	const result = await transform(
+		{ files, options: options?.conversionOptions ?? {}, account, runModel },
+		services,
+	);
 	return Response.json({ success: true, result });
 }
 
@@ -187,8 +190,9 @@ async function convertForm(c: Context, { caller, services }: AppCall): Promise<R
 	const { headers, signal } = c.req.raw;
 	const gateway = { named: gatewayOfHeaders(headers), options: () => optionsInHeaders(headers) };
 	const runModel = modelsOf({ caller, signal }, gateway, services);
+	const { account } = caller;
 	return envelope(
-		await transform({ files, options: validate(ConversionOptions(), options), runModel }, services),
+		await transform({ files, options: validate(ConversionOptions(), options), account, runModel }, services),
 	);
 }
 
@@ -250,7 +254,8 @@ export class ToMarkdownService extends RpcTarget {
 			const named = gatewayOfOptions({ gateway });
 			const inGateway = { named, options: () => optionsOfRun(gateway, headersOf(extraHeaders ?? {})) };
 			const runModel = modelsOf({ caller, signal }, inGateway, services);
-			return await transform({ files, options: conversionOptions ?? {}, runModel }, services);
+			const { account } = caller;
+			return await transform({ files, options: conversionOptions ?? {}, account, runModel }, services);
 		} catch (error) {
 			throw toRpcError(toAiError(error));
 		} finally {

@@ -15,7 +15,7 @@ export const convertAll = (
 	options: ConversionOptions = {},
 	runModel = noModel,
 	services = testServices(),
-): Promise<Conversion[]> => convertFiles(files, options, runModel, services);
+): Promise<Conversion[]> => convertFiles(files, options, { account: "a", runModel }, services);
 
 export async function convert(
 	name: string,
