@@ -1,7 +1,10 @@
 /** The tables of `npm run clients` in the documentation, and the recorded results that they are written from. */
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
+import { agent as codex } from "../../tools/clients/agents/codex.ts";
 import { allClients, detailsOf, KINDS, SCENARIOS_OF } from "../../tools/clients/all.ts";
 import { PAGES, withResults } from "../../tools/clients/docs.ts";
 import { mergeResults, type RecordedResults, readResults } from "../../tools/clients/results.ts";
@@ -136,4 +139,14 @@ describe("a run", () => {
 		const before = recordedWith(["gpt-5.5"]);
 		expect(mergeResults(before, [{ ...row("", "gpt-5.5"), played: [] }], "2026-11-27")).toEqual(before);
 	});
+});
+
+it("the page of agents has the configuration with which Codex was tested", () => {
+	const [, shown = ""] = /```toml\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, PAGES.agent), "utf8")) ?? [];
+	const home = mkdtempSync(join(tmpdir(), "ganglion-codex-"));
+	codex.configure?.({ base: "BASE", folder: home, home, mcp: ["node"], model: "MODEL", token: "TOKEN" });
+	const { mcp_servers: _, ...tested } = parse(readFileSync(join(home, ".codex/config.toml"), "utf8"));
+	rmSync(home, { recursive: true });
+	// Without it, Codex assumes a window.
+	expect(parse(shown)).toEqual({ ...tested, model_context_window: 256_000 });
 });
