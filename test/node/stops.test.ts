@@ -1,6 +1,6 @@
 /** A stop of the process that an operator, a container or a supervisor knows ends all processes of the gateway. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -19,8 +19,7 @@ beforeEach(() => {
 	folder = mkdtempSync(join(tmpdir(), "ganglion-stops-"));
 	mkdirSync(join(folder, "tmp"));
 	mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
-	chmodSync(CLI, 0o755);
-	symlinkSync(CLI, join(folder, "node_modules/.bin/ganglion"));
+	symlinkSync(resolve("cli/ganglion.mjs"), join(folder, "node_modules/.bin/ganglion"));
 });
 afterEach(() => {
 	for (const { pid } of children) {

@@ -2,10 +2,12 @@
  * The packed package in an empty folder, without wrangler and the other tools of this project, under the Node of the machine, which
  * may be older than the project's. `workerd` is a link to this checkout, so that no registry is needed.
  */
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import {
+	cpSync,
 	existsSync,
 	lstatSync,
+	mkdirSync,
 	mkdtempSync,
 	readdirSync,
 	readFileSync,
@@ -71,6 +73,33 @@ async function stop(child: ChildProcess): Promise<number | null> {
 	child.kill("SIGTERM");
 	return exit;
 }
+
+describe("the repository", () => {
+	it("has a command before `npm run build`, which names the build, and which npm finds after it", () => {
+		const checkout = join(folder, "checkout");
+		const { bin, version } = JSON.parse(readFileSync("package.json", "utf8"));
+		mkdirSync(join(checkout, "cli"), { recursive: true });
+		cpSync("cli/ganglion.mjs", join(checkout, "cli/ganglion.mjs"));
+		writeFileSync(
+			join(checkout, "package.json"),
+			JSON.stringify({ name: "ganglion", version, bin, type: "module" }),
+		);
+		const npx = () =>
+			spawnSync("npm", ["exec", "--offline", "--", "ganglion", "--version"], {
+				cwd: checkout,
+				env: { ...process.env, PATH, HOME: folder },
+				encoding: "utf8",
+			});
+		const before = npx();
+		expect({ status: before.status, stderr: before.stderr }).toEqual({
+			status: 1,
+			stderr: `error: ganglion is not built: run \`npm run build\` in ${checkout}/\n`,
+		});
+		mkdirSync(join(checkout, "dist/cli"), { recursive: true });
+		writeFileSync(join(checkout, "dist/cli/index.js"), "console.log(process.argv[2]);");
+		expect(npx()).toMatchObject({ status: 0, stdout: "--version\n" });
+	});
+});
 
 describe("the installed package", () => {
 	it("brings the runtime and nothing else, in at most 200 MB", () => {
