@@ -6,7 +6,8 @@ import { DEFAULT_URL } from "./gateway-client.ts";
 const CONNECTION = `
 The token of the account, or of the operator, is read from GANGLION_TOKEN.`;
 const TEMPORARY = `
-Without --url, and if no gateway answers on ${DEFAULT_URL}, a gateway for development runs until the command ends.`;
+A gateway for development runs until the command ends if an option has a setting for it (--backend, --route, --config, …), or
+if --url and GANGLION_URL are not set and no gateway answers on ${DEFAULT_URL}.`;
 
 /** Receives the exit code of a command. */
 export type Finish = (code: number) => void;

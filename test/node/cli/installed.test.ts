@@ -22,6 +22,8 @@ import { freePort } from "../../../scripts/free-port.ts";
 import { ganglion, type Result } from "./run.ts";
 
 const MAX_MEGABYTES = 200;
+/** An option that is a setting needs a gateway of its own, also if another one answers on the default port. */
+const STARTED = "Started a gateway for this answer, because of --no-local-engines.\n";
 const MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 
 /** Without the folders of npm scripts, which contain the project's own Node. */
@@ -122,7 +124,7 @@ describe("the installed package", () => {
 		const before = readdirSync(folder);
 		const { code, stdout, stderr } = await run(["try", MODEL, "Hello, who are you?", "--no-local-engines"]);
 		const summary = /\(13 \+ 43 tokens, 9\.15 neurons, first text after \d+ ms, \d+ ms\)/;
-		expect(stderr).toMatch(new RegExp(`^(No gateway answers on .*\n)?${summary.source}\n$`));
+		expect(stderr).toMatch(new RegExp(`^${STARTED}${summary.source}\n$`));
 		const answer = `Simulated reply from Ganglion for ${MODEL}: no model ran. You wrote: "Hello, who are you?".`;
 		expect({ code, stdout }).toEqual({ code: 0, stdout: `${answer}\n` });
 		expect(readdirSync(folder)).toEqual(before);
@@ -135,7 +137,7 @@ describe("the installed package", () => {
 	it("converts a PDF with one command, and ends at a file that is not there", async () => {
 		const file = resolve("test/fixtures/documents/tagged.pdf");
 		const converted = await run(["markdown", file, "--no-local-engines"]);
-		expect(converted.stderr).toMatch(/^(No gateway answers on .*\n)?$/);
+		expect(converted.stderr).toBe(STARTED);
 		expect(converted.code).toBe(0);
 		expect(converted.stdout).toMatch(/^# tagged\.pdf\n## Metadata\n/);
 		expect(converted.stdout).toContain("\n# Quarterly report\n");
@@ -148,6 +150,22 @@ describe("the installed package", () => {
 		const { code, stdout, stderr } = await run(["markdown", file, "missing.pdf", "--no-local-engines"]);
 		expect({ code, stdout }).toEqual({ code: 1, stdout: converted.stdout });
 		expect(stderr).toMatch(/error: missing\.pdf cannot be read: ENOENT.*\n$/);
+	});
+
+	it("refuses an option that the gateway of --url cannot read", async () => {
+		const { code, stderr } = await run([
+			"try",
+			MODEL,
+			"Hi",
+			"--url",
+			"http://127.0.0.1:9",
+			"--backend",
+			"gpu=http://a/v1",
+		]);
+		expect({ code, stderr }).toEqual({
+			code: 1,
+			stderr: "error: the gateway of --url has its own settings: leave out --backend\n",
+		});
 	});
 
 	it("runs dev with the settings of the folder, reloads them, and keeps its accounts there", async () => {
