@@ -83,7 +83,7 @@ export class GatewayClient {
 			...(form && { body: form }),
 		}).catch((error: unknown) => {
 			throw new CommandError(`no gateway answers on ${this.url}: ${reasonOf(error)}
-Start one (ganglion dev), or set --url or GANGLION_URL.`);
+Start one (npx ganglion dev), or set --url or GANGLION_URL.`);
 		});
 		if (!response.ok) throw await failureOf(response, this);
 		return response;

@@ -160,7 +160,7 @@ export class ModelProcess {
 		const { name } = this.#model;
 		return new EngineFailure(
 			"weights_unreadable",
-			`${name} cannot be loaded: check its files with \`ganglion models pull ${name}\` (${reason.slice(0, 300)})`,
+			`${name} cannot be loaded: check its files with \`npx ganglion models pull ${name}\` (${reason.slice(0, 300)})`,
 		);
 	}
 }

@@ -44,7 +44,7 @@ export async function runBatch(file: string, flags: BatchFlags): Promise<number>
 	const body = { input_file_id: uploaded.id, endpoint, completion_window: "24h" };
 	const created = await client.send("/ai/v1/batches", { method: "POST", body });
 	const { id } = Batch.parse(await created.json());
-	console.error(`Batch ${id}. It also runs without this command: ganglion batch watch ${id}`);
+	console.error(`Batch ${id}. It also runs without this command: npx ganglion batch watch ${id}`);
 	return finish(client, id, { files, flags });
 }
 

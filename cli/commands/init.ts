@@ -57,7 +57,7 @@ function plannedFiles({
 		throw new CommandError(
 			existsSync(join(folder, "wrangler.toml"))
 				? "wrangler.toml cannot be edited without the loss of comments: add the block of docs/local-binding.md"
-				: `${folder} has no wrangler.jsonc: run this in the folder of a Worker, or make a new one with ganglion create`,
+				: `${folder} has no wrangler.jsonc: run this in the folder of a Worker, or make a new one with npx ganglion create`,
 		);
 	const planned = (name: string, edit: (text: string) => string): PlannedFile => {
 		const path = join(folder, name);

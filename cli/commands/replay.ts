@@ -86,7 +86,7 @@ async function create(
 	};
 	const { id } = await client.result(path, Replay, { method: "POST", body });
 	console.error(
-		`Replay ${id}. It also runs without this command: ganglion replay --gateway ${gateway} --id ${id}`,
+		`Replay ${id}. It also runs without this command: npx ganglion replay --gateway ${gateway} --id ${id}`,
 	);
 	return id;
 }

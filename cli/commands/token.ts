@@ -139,7 +139,7 @@ export async function revokeToken(token: string, flags: ConnectionFlags): Promis
 	const [match] = found;
 	if (!match) throw new CommandError(`account ${client.account} has no token ${JSON.stringify(token)}`);
 	if (found.length > 1)
-		throw new CommandError(`${found.length} tokens have this name: use an id (ganglion token list)`);
+		throw new CommandError(`${found.length} tokens have this name: use an id (npx ganglion token list)`);
 	await client.result(`/tokens/${match.id}`, z.unknown(), { method: "DELETE" });
 	if (flags.json) printJson({ id: match.id });
 	else console.log(`Token ${match.id} (${match.name}) is revoked.`);

@@ -69,7 +69,7 @@ export async function exportVectors(index: string, flags: ExportVectorsFlags): P
 		console.log(`${file}: ${vectors} vectors`);
 		const options = properties.map((property) => ` --metadata-index '${property}'`).join("");
 		console.error(
-			`To make an index of it: ganglion vectors import ${index} ${file} --metric ${config.metric}${options}`,
+			`To make an index of it: npx ganglion vectors import ${index} ${file} --metric ${config.metric}${options}`,
 		);
 	}
 	return 0;

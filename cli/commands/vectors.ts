@@ -36,7 +36,7 @@ export async function moveVectors(index: string, flags: MoveFlags): Promise<numb
 	);
 	if (!ENDED.has(begun.status))
 		console.error(
-			`The move also runs without this command. To watch it again: ganglion vectors move ${index} --to ${to}`,
+			`The move also runs without this command. To watch it again: npx ganglion vectors move ${index} --to ${to}`,
 		);
 	const move = await watch(client, path, begun);
 	if (json) printJson(move);

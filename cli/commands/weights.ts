@@ -122,7 +122,7 @@ export function lockCommand(names: readonly string[]): number {
 	const earlier = lockHere();
 	const wanted = names.length > 0 ? names : [...earlier.keys()];
 	const present = wanted.length === 0 ? allPresent(folder) : wanted.map((name) => presentRow(folder, name));
-	if (present.length === 0) throw new CommandError(`${folder} has no weights: ganglion models pull NAME`);
+	if (present.length === 0) throw new CommandError(`${folder} has no weights: npx ganglion models pull NAME`);
 	const path = writeProjectLock(process.cwd(), earlier, present);
 	for (const { weights, manifest } of present)
 		console.log(`${weights.name} is ${manifest.repository}@${manifest.revision} in ${path}`);
@@ -133,7 +133,7 @@ function presentRow(folder: string, name: string): PresentWeights {
 	const weights = rowOf(name);
 	const present = presentWeights(folder, weights);
 	if (present) return present;
-	throw new CommandError(`${weights.name} is not here: ganglion models pull ${weights.name}`);
+	throw new CommandError(`${weights.name} is not here: npx ganglion models pull ${weights.name}`);
 }
 
 function lockHere(): ProjectLock {
@@ -173,7 +173,7 @@ function rowOf(name: string): Weights {
 	);
 	const near = new Set(nearNames(name, names, (one) => one.name).map(({ row }) => row.name));
 	const guess = near.size > 0 ? asQuestion(...[...near].slice(0, MAX_GUESSES)) : ".";
-	throw new CommandError(`no weights are known for ${name}${guess} All names: ganglion models list`);
+	throw new CommandError(`no weights are known for ${name}${guess} All names: npx ganglion models list`);
 }
 
 const MAX_GUESSES = 3;

@@ -38,7 +38,7 @@ export async function examineLocalModels(
 					finding(
 						"weights",
 						"warning",
-						`${folder} has none: ganglion models pull NAME (ganglion models list)`,
+						`${folder} has none: npx ganglion models pull NAME (npx ganglion models list)`,
 					),
 				]
 			: present.map((one) => {

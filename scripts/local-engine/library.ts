@@ -149,7 +149,7 @@ const keyOf = ({ weights, manifest }: PresentWeights): string => `${weights.name
 const missing = (weights: Weights): LocalProblem =>
 	new LocalProblem(
 		"weights_missing",
-		`The weights of ${weights.name} are not on this machine: run \`ganglion models pull ${weights.name}\` (about ${sizeText(approximateSize(weights))}), or start with --pull (plugin: "pull": true) to download weights at their first use`,
+		`The weights of ${weights.name} are not on this machine: run \`npx ganglion models pull ${weights.name}\` (about ${sizeText(approximateSize(weights))}), or start with --pull (plugin: "pull": true) to download weights at their first use`,
 	);
 
 function downloading(name: string, progress: Progress): LocalProblem {

@@ -67,7 +67,7 @@ export async function checkLocked(
 		if (here && (await isSame(here, file, path(file.name)))) continue;
 		throw new LocalProblem(
 			"weights_unavailable",
-			`${file.name} of ${weights.name} is not the file that ${PROJECT_LOCK} names (revision ${locked.revision}; here: ${manifest.revision}). To get that one, run: ganglion models rm ${weights.name}, then: ganglion models pull ${weights.name}. To name the one that is here, run: ganglion models lock ${weights.name}`,
+			`${file.name} of ${weights.name} is not the file that ${PROJECT_LOCK} names (revision ${locked.revision}; here: ${manifest.revision}). To get that one, run: npx ganglion models rm ${weights.name}, then: npx ganglion models pull ${weights.name}. To name the one that is here, run: npx ganglion models lock ${weights.name}`,
 		);
 	}
 }
@@ -95,5 +95,5 @@ function jsonIn(path: string): unknown {
 const unusable = (path: string, reason: string): LocalProblem =>
 	new LocalProblem(
 		"weights_unavailable",
-		`${path}: expected what ganglion models lock writes, found another file: ${reason}`,
+		`${path}: expected what npx ganglion models lock writes, found another file: ${reason}`,
 	);

@@ -122,7 +122,7 @@ async function checkLicence(weights: Weights, { folder, accept }: PullOptions): 
 	if (!(await accept(licence)))
 		throw new LocalProblem(
 			"weights_missing",
-			`${weights.name} has the licence "${licence.name}", which you must accept once: read ${licence.accept}, then run: ganglion models pull ${weights.name} --accept-licence`,
+			`${weights.name} has the licence "${licence.name}", which you must accept once: read ${licence.accept}, then run: npx ganglion models pull ${weights.name} --accept-licence`,
 		);
 	mkdirSync(folder, { recursive: true });
 	const file = join(folder, ACCEPTED);

@@ -43,7 +43,7 @@ export function checkDisk(name: string, bytes: number, folder: string): void {
 	if (total === 0 || bytes + DISK_RESERVE_BYTES <= free) return;
 	throw new LocalProblem(
 		"no_room",
-		`${name} needs ${sizeText(bytes)} in ${folder}, and ${sizeText(Math.max(0, free - DISK_RESERVE_BYTES))} are free for it: make space (ganglion models rm), or set ${FOLDER_SETTING} to a folder on another disk`,
+		`${name} needs ${sizeText(bytes)} in ${folder}, and ${sizeText(Math.max(0, free - DISK_RESERVE_BYTES))} are free for it: make space (npx ganglion models rm), or set ${FOLDER_SETTING} to a folder on another disk`,
 	);
 }
 

@@ -71,11 +71,11 @@ export function describeLibrary({ library }: Pick<LocalEngine, "library">, pulls
 	const missing = library.rows().filter(({ present }) => !present).length;
 	const cure = pulls
 		? "each is downloaded at its first use"
-		: 'ganglion models pull NAME downloads one; with --pull (plugin: "pull": true), each is downloaded at its first use';
+		: 'npx ganglion models pull NAME downloads one; with --pull (plugin: "pull": true), each is downloaded at its first use';
 	const more = here.length > MAX_NAMES ? ` and ${here.length - MAX_NAMES} more` : "";
 	return [
 		`Weights in ${library.folder}`,
 		`  on the disk: ${here.length === 0 ? "none" : here.slice(0, MAX_NAMES).join(", ") + more}`,
-		`  not on the disk: ${missing} (${cure}; names and sizes: ganglion models list)`,
+		`  not on the disk: ${missing} (${cure}; names and sizes: npx ganglion models list)`,
 	];
 }

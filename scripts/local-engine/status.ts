@@ -34,7 +34,7 @@ export async function statusOf(
 export const loadProblem = ({ name }: Weights): LocalProblem =>
 	new LocalProblem(
 		"weights_unreadable",
-		`llama-server cannot load ${name}: check its files with \`ganglion models pull ${name}\`, or update llama.cpp`,
+		`llama-server cannot load ${name}: check its files with \`npx ganglion models pull ${name}\`, or update llama.cpp`,
 	);
 
 type States = ReadonlyMap<string, ModelState>;

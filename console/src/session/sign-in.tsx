@@ -64,7 +64,7 @@ export function SignIn({ notice, onSession }: Props) {
 				</Button>
 			</form>
 			<p className="subtle">
-				The operator makes tokens on the page "Tokens", or with <code>ganglion token create</code>.
+				The operator makes tokens on the page "Tokens", or with <code>npx ganglion token create</code>.
 			</p>
 		</main>
 	);

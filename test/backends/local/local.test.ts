@@ -59,7 +59,7 @@ describe("a call", () => {
 		["weights_unreadable", 500, "upstreamUnavailable", 7009, true, false],
 		["engine_unavailable", 503, "upstreamUnavailable", 7009, false, false],
 	])("has the sentence of a problem: %s", async (code, status, key, number, isLasting, health) => {
-		const message = "The weights of X are not on this machine: run `ganglion models pull X`";
+		const message = "The weights of X are not on this machine: run `npx ganglion models pull X`";
 		const asking = ask("text-generation", HI, () =>
 			json({ error: { message, code, type: "local_engine" } }, status, { "retry-after": "7" }),
 		);

@@ -144,7 +144,7 @@ describe("ganglion batch", () => {
 		const [output, errors] = ["output", "errors"].map((kind) => join(folder, `requests.${kind}.jsonl`));
 		expect([code, stdout]).toEqual([1, `${output}\n${errors}\n`]);
 		expect(stderr).toMatch(
-			/^Batch (batch_[\da-f]{32})\. It also runs without this command: ganglion batch watch \1\n/,
+			/^Batch (batch_[\da-f]{32})\. It also runs without this command: npx ganglion batch watch \1\n/,
 		);
 		expect(stderr).toContain("[##############################] 2 of 2, 1 failed (completed)\n");
 		const stored = (name = "") => JSON.parse(readFileSync(name, "utf8"));
@@ -230,7 +230,7 @@ describe("a mistake", () => {
 		const { code, stderr } = await run(["models", "--url", `http://127.0.0.1:${port}`]);
 		expect(code).toBe(1);
 		expect(stderr).toBe(
-			`error: no gateway answers on http://127.0.0.1:${port}: ECONNREFUSED\nStart one (ganglion dev), or set --url or GANGLION_URL.\n`,
+			`error: no gateway answers on http://127.0.0.1:${port}: ECONNREFUSED\nStart one (npx ganglion dev), or set --url or GANGLION_URL.\n`,
 		);
 		for (const url of ["nonsense", "localhost:8787", "http://"])
 			expect((await run(["models", "--url", url])).stderr).toMatch(

@@ -79,7 +79,7 @@ describe("ganglion vectors export and import", () => {
 		expect(exported).toMatchObject({ code: 0, stdout: `docs.ndjson: ${VECTORS} vectors\n` });
 		expect(exported.stderr).toContain(`] 1000 of ${VECTORS} vectors\n`);
 		expect(exported.stderr).toContain(
-			"ganglion vectors import docs docs.ndjson --metric euclidean --metadata-index 'folder=string'\n",
+			"npx ganglion vectors import docs docs.ndjson --metric euclidean --metadata-index 'folder=string'\n",
 		);
 		expect(byId(linesIn("docs.ndjson"))).toEqual(vectors);
 		expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);

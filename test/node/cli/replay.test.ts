@@ -86,7 +86,7 @@ it("shows the progress, the answers side by side, and what they cost", async () 
 	expect([code, stderr]).toEqual([
 		0,
 		expect.stringMatching(
-			/^Replay (\S+)\. It also runs without this command: ganglion replay --gateway default --id \1\n/,
+			/^Replay (\S+)\. It also runs without this command: npx ganglion replay --gateway default --id \1\n/,
 		),
 	]);
 	expect(stderr).toContain("[##############################] 2 of 2 (completed)\n");

@@ -201,7 +201,7 @@ describe("the local engine", () => {
 			json: {
 				error: {
 					code: "weights_missing",
-					message: `The weights of ${LLAMA} are not on this machine: run \`ganglion models pull ${LLAMA}\` (about 808 MB), or start with --pull (plugin: "pull": true) to download weights at their first use`,
+					message: `The weights of ${LLAMA} are not on this machine: run \`npx ganglion models pull ${LLAMA}\` (about 808 MB), or start with --pull (plugin: "pull": true) to download weights at their first use`,
 				},
 			},
 		});
@@ -229,7 +229,7 @@ describe("the local engine", () => {
 			json: {
 				error: {
 					code: "weights_unreadable",
-					message: `llama-server cannot load ${LLAMA}: check its files with \`ganglion models pull ${LLAMA}\`, or update llama.cpp`,
+					message: `llama-server cannot load ${LLAMA}: check its files with \`npx ganglion models pull ${LLAMA}\`, or update llama.cpp`,
 				},
 			},
 		});
@@ -489,7 +489,7 @@ describe("ganglion --engine local", () => {
 			expect(output).toContain("is ready on");
 			expect(output).toContain(`on the disk: ${LLAMA} (10 B)`);
 			expect(output).toMatch(/bge-small-en-v1\.5 .*quantised; not on the disk\]/);
-			expect(output).toContain("ganglion models pull NAME downloads one");
+			expect(output).toContain("npx ganglion models pull NAME downloads one");
 			const response = await fetch(
 				`http://127.0.0.1:${port}/client/v4/accounts/local/ai/run/@cf/meta/llama-3.3-70b-instruct-fp8-fast`,
 				{
@@ -712,7 +712,7 @@ describe.skipIf(!real)("a real llama-server", () => {
 		expect(answer).toMatchObject({
 			status: 500,
 			json: {
-				error: { code: "weights_unreadable", message: expect.stringContaining("ganglion models pull") },
+				error: { code: "weights_unreadable", message: expect.stringContaining("npx ganglion models pull") },
 			},
 		});
 		expect((await post(engine, BGE, "/v1/embeddings", { input: ["a"] })).status).toBe(200);

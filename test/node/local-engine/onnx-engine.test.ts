@@ -194,7 +194,7 @@ describe.skipIf(!program)("the engine of ONNX models", () => {
 				"/predict",
 				{ model: "broken", inputs: "a" },
 				500,
-				/^broken cannot be loaded: check its files with `ganglion models pull broken`/,
+				/^broken cannot be loaded: check its files with `npx ganglion models pull broken`/,
 			],
 			[
 				"a model that is too large",

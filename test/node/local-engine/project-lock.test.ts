@@ -81,13 +81,13 @@ describe("ganglion models lock", () => {
 		const absent = await on("one", ["lock"]);
 		expect([absent.code, absent.stderr]).toEqual([
 			1,
-			`error: ${BGE} is not here: ganglion models pull ${BGE}\n`,
+			`error: ${BGE} is not here: npx ganglion models pull ${BGE}\n`,
 		]);
 		rmSync(lockFile());
 		const none = await on("one", ["lock"]);
 		expect([none.code, none.stderr]).toEqual([
 			1,
-			`error: ${join(folder, "one")} has no weights: ganglion models pull NAME\n`,
+			`error: ${join(folder, "one")} has no weights: npx ganglion models pull NAME\n`,
 		]);
 		await on("one", ["pull", BGE]);
 		expect((await on("one", ["lock"])).code).toBe(0);
@@ -130,7 +130,7 @@ describe("a download of weights that the project has locked", () => {
 		expect([refused.code, refused.stdout, refused.stderr]).toEqual([
 			1,
 			"",
-			`error: ${FILE} of ${BGE} is not the file that ${PROJECT_LOCK} names (revision ${REVISION}; here: ${NEWER}). To get that one, run: ganglion models rm ${BGE}, then: ganglion models pull ${BGE}. To name the one that is here, run: ganglion models lock ${BGE}\n`,
+			`error: ${FILE} of ${BGE} is not the file that ${PROJECT_LOCK} names (revision ${REVISION}; here: ${NEWER}). To get that one, run: npx ganglion models rm ${BGE}, then: npx ganglion models pull ${BGE}. To name the one that is here, run: npx ganglion models lock ${BGE}\n`,
 		]);
 		expect(existsSync(weightsOn("two", NEWER))).toBe(true);
 		hub.files.set(`${REPOSITORY}/${FILE}`, CONTENT);
@@ -207,7 +207,7 @@ describe("a download of weights that the project has locked", () => {
 	])("is refused if the lock has %s", (_, text, reason) => {
 		writeFileSync(lockFile(), text);
 		const read = () => readProjectLock(project, NOW);
-		expect(read).toThrow(`${lockFile()}: expected what ganglion models lock writes`);
+		expect(read).toThrow(`${lockFile()}: expected what npx ganglion models lock writes`);
 		expect(read).toThrow(reason);
 	});
 
@@ -215,7 +215,9 @@ describe("a download of weights that the project has locked", () => {
 		writeFileSync(lockFile(), "{}");
 		const { code, stderr } = await on("two", ["pull"]);
 		expect(code).toBe(1);
-		expect(stderr).toMatch(/^error: .*ganglion-models-lock\.json: expected what ganglion models lock writes/);
+		expect(stderr).toMatch(
+			/^error: .*ganglion-models-lock\.json: expected what npx ganglion models lock writes/,
+		);
 		expect(stderr).not.toContain("    at ");
 		expect(existsSync(dirname(weightsOn("two")))).toBe(false);
 	});

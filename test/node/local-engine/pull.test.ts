@@ -319,7 +319,7 @@ describe("a sentence names the cure", () => {
 
 	it("of weights that are larger than the disk, before anything is written", () => {
 		expect(() => checkDisk("gpt-oss-20b", 1e18, folder)).toThrow(
-			/^gpt-oss-20b needs .+ in .+, and .+ are free for it: make space \(ganglion models rm\), or set GANGLION_MODELS to a folder on another disk$/,
+			/^gpt-oss-20b needs .+ in .+, and .+ are free for it: make space \(npx ganglion models rm\), or set GANGLION_MODELS to a folder on another disk$/,
 		);
 	});
 
@@ -373,13 +373,13 @@ describe("a sentence names the cure", () => {
 		expect(await ganglion(["models", "rm", name], { env: { GANGLION_MODELS: folder } })).toEqual({
 			code: 1,
 			stdout: "",
-			stderr: `error: no weights are known for ${name}${guess} All names: ganglion models list\n`,
+			stderr: `error: no weights are known for ${name}${guess} All names: npx ganglion models list\n`,
 		});
 	});
 
 	it("of a licence, which is accepted once", async () => {
 		await expect(pull({ weights: LLAMA })).rejects.toThrow(
-			"ganglion models pull @cf/meta/llama-3.2-1b-instruct --accept-licence",
+			"npx ganglion models pull @cf/meta/llama-3.2-1b-instruct --accept-licence",
 		);
 		expect(hub.requests).toEqual([]);
 		await pull({ weights: LLAMA, accepts: true });
