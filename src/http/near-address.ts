@@ -4,18 +4,8 @@ import { misspelledNames } from "../core/did-you-mean.ts";
 /** Characters. The cost of a comparison grows with the length of the path. */
 const MAX_PATH = 300;
 
-/** A segment of a route's pattern: a literal, or a parameter. */
-interface PathSegment {
-	literal?: string;
-	/** A parameter without it takes any text. */
-	expression?: RegExp;
-}
-
-interface Route {
-	segments: readonly PathSegment[];
-	/** The last parameter takes all further segments. */
-	takesRest: boolean;
-}
+/** Literals, and the expressions of parameters. */
+type Route = readonly (string | RegExp)[];
 
 interface Variant {
 	segments: readonly string[];
@@ -23,16 +13,17 @@ interface Variant {
 	base: number;
 }
 
+/** Of a last parameter that takes all further segments. */
+const REST = /^/;
 const SEGMENT = /\/(?::\w+(?:\{([^{}]*)\})?|([^/]*))/g;
-const REST = ".+";
 
+const API = "/client/v4";
 const ACCOUNT = "{account}";
-const API = ["client", "v4"];
-const ACCOUNTS = "accounts";
-const V1 = "v1";
-const V1BETA = "v1beta";
+const OF_ACCOUNT = /^\/accounts(?:\/([^/]+))?((?:\/.*)?)$/;
 /** What base addresses of clients end with. */
-const BASES: readonly string[] = ["ai", "api", "openai", "run", V1, V1BETA];
+const BASES = /^(?:\/(?:ai|api|openai|run|v1|v1beta)(?=\/))+/;
+/** A client appends its route to a base address that ends with it: `/chat/completions/chat/completions`. */
+const TWICE = /^(.+)(?:\/v1)?\1$/;
 
 /** `patterns`: Hono's patterns of the routes. A route may differ from the path by its base, by empty segments and by one misspelled segment. */
 export function nearAddresses(patterns: readonly string[]): (path: string) => string | undefined {
@@ -53,70 +44,49 @@ export function nearAddresses(patterns: readonly string[]): (path: string) => st
 /** The expressions of all others have several segments. */
 const hasSimpleParameters = (pattern: string): boolean => !pattern.includes("(?:");
 
-function routeOf(pattern: string): Route {
-	const found = [...pattern.matchAll(SEGMENT)];
-	const segments = found.map(
-		([, expression, literal]): PathSegment => ({
-			...(literal !== undefined && { literal }),
-			...(expression && { expression: new RegExp(`^(?:${expression})$`) }),
-		}),
-	);
-	return { segments, takesRest: found.at(-1)?.[1] === REST };
-}
+const routeOf = (pattern: string): Route =>
+	[...pattern.matchAll(SEGMENT)].map(([, expression = "[^/]+", literal]) => {
+		if (literal !== undefined) return literal;
+		return expression === ".+" ? REST : new RegExp(`^(?:${expression})$`);
+	});
+
+const segmentsOf = (path: string): string[] => path.split("/").filter(Boolean);
 
 function variantsOf(path: string): Variant[] {
-	const typed = path.replace(`/${ACCOUNTS}//`, `/${ACCOUNTS}/${ACCOUNT}/`).split("/").filter(Boolean);
-	const local = without(typed, API);
-	const hasAccount = local[0] === ACCOUNTS;
-	const [account = ACCOUNT, ...below] = hasAccount ? local.slice(1) : [];
-	const end = hasAccount ? below : local;
-	const ofAccount = [...API, ACCOUNTS, account];
-	const route = once(end.slice(end.findIndex((segment) => !BASES.includes(segment))));
-	const version = end.includes(V1BETA) ? V1BETA : V1;
-	const base = hasAccount ? [...ofAccount, "ai", version] : [version];
-	return [
-		{ segments: typed, base: 0 },
-		{ segments: [...API, ...local], base: API.length },
-		{ segments: [...base, ...route], base: base.length },
-		{ segments: [...ofAccount, ...end], base: ofAccount.length },
-		{ segments: [...API, ACCOUNTS, ACCOUNT, ...local.slice(hasAccount ? 1 : 0)], base: ofAccount.length },
+	const typed = `/${segmentsOf(path.replace("/accounts//", `/accounts/${ACCOUNT}/`)).join("/")}`;
+	const local = typed.replace(/^(?:\/client)?(?:\/v4)?(?=\/)/, "");
+	const found = OF_ACCOUNT.exec(local);
+	const [, account = ACCOUNT, below = local] = found ?? [];
+	const ofAccount = `${API}/accounts/${account}`;
+	const version = below.includes("/v1beta/") ? "/v1beta" : "/v1";
+	const variants: [base: string, rest: string][] = [
+		["", typed],
+		[API, local],
+		[found ? `${ofAccount}/ai${version}` : version, below.replace(BASES, "").replace(TWICE, "$1")],
+		[ofAccount, below],
+		[`${API}/accounts/${ACCOUNT}`, local.replace(/^\/accounts(?=\/)/, "")],
 	];
+	return variants.map(([base, rest]) => ({
+		segments: segmentsOf(base + rest),
+		base: segmentsOf(base).length,
+	}));
 }
 
-/** Without the first segments, as far as they are those of `base`. */
-const without = (segments: readonly string[], base: readonly string[]): string[] => {
-	const [first] = base;
-	if (first === undefined) return [...segments];
-	return without(segments[0] === first ? segments.slice(1) : segments, base.slice(1));
-};
-
-/** A client appends its route to a base address that ends with it: `chat/completions/chat/completions`. */
-function once(route: readonly string[]): string[] {
-	const named = route.filter((segment) => segment !== V1);
-	const half = named.slice(named.length / 2);
-	return named.slice(0, half.length).join("/") === half.join("/") ? half : [...route];
-}
-
-function addressOf(
-	{ segments: typed, base }: Variant,
-	{ segments, takesRest }: Route,
-	maxSlips: number,
-): string | undefined {
-	const fits = takesRest ? typed.length >= segments.length : typed.length === segments.length;
-	if (!fits || segments[base]?.literal === undefined) return undefined;
-	const corrected = [...typed];
+function addressOf({ segments, base }: Variant, route: Route, maxSlips: number): string | undefined {
+	const fits = segments.length === route.length || (segments.length > route.length && route.at(-1) === REST);
+	if (!fits || typeof route[base] !== "string") return undefined;
+	const corrected = [...segments];
 	let slips = 0;
-	for (const [index, { literal, expression }] of segments.entries()) {
-		const segment = typed[index] ?? "";
-		if (segment === literal) continue;
-		if (literal === undefined) {
-			if (expression?.test(segment) === false) return undefined;
-			continue;
+	for (const [index, expected] of route.entries()) {
+		const segment = segments[index] ?? "";
+		if (typeof expected !== "string") {
+			if (!expected.test(segment)) return undefined;
+		} else if (segment !== expected) {
+			slips++;
+			if (slips > maxSlips || misspelledNames(segment, [expected], (name) => name).length === 0)
+				return undefined;
+			corrected[index] = expected;
 		}
-		slips++;
-		if (slips > maxSlips || misspelledNames(segment, [literal], (name) => name).length === 0)
-			return undefined;
-		corrected[index] = literal;
 	}
 	return `/${corrected.join("/")}`;
 }

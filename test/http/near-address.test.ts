@@ -56,6 +56,7 @@ describe("the address that a path without a route means", () => {
 		["a missing parameter", `${ACCOUNT}/ai/runs`],
 		["the form of a gateway's address", "/a/b/c/d/e"],
 		["the address itself", `${ACCOUNT}/tokens`],
+		["one with a parameter like a name", "/client/v4/accounts/token/tokens"],
 		["a long path", `${ACCOUNT}/ai/run//${"m".repeat(300)}`],
 	])("%s has none: %s", (_, path) => {
 		expect(near(path)).toBeUndefined();
