@@ -6,7 +6,7 @@ import { afterAll } from "vitest";
 import { PROCESS_COUNTS } from "../src/core/process-counts.ts";
 import type { SharedCount } from "../src/core/shared-count.ts";
 
-/** From now on, only what is taken from now on is released. Returns a function that ends this. */
+/** Until the returned function is called, the count releases only what was added after this call. That function releases the rest. */
 export function keepEarlier(count: SharedCount): () => void {
 	const { add, release } = count;
 	const own = new Map<string, number>();

@@ -48,8 +48,8 @@ export class TestTimers {
 	}
 }
 
-/** A limit that has passed before the other side can answer. */
-export const firedAtOnce: StartTimer = (_, onTime) => {
+/** Its limits pass at once, before the other side can answer. */
+export const startPassedTimer: StartTimer = (_, onTime) => {
 	const timer = setTimeout(onTime);
 	return { cancel: () => clearTimeout(timer) };
 };

@@ -91,7 +91,7 @@ export interface TestCall extends Call {
 
 const running = new Set<object>();
 
-/** Each test has the clock. After it, no limit of its calls may run: it would hold the request open. `now`: when it begins, in milliseconds. */
+/** Each test sets the clock, which begins at `now`. After a test, no limit of its calls may run: it would hold the request open. */
 export function withFakeTimers(now = () => Date.now()): void {
 	beforeEach(() => {
 		// Other tests share this module, and may have left calls that are not over.

@@ -745,7 +745,7 @@ describe("describeRouting", () => {
 	});
 
 	it("says which weights are not on the disk", () => {
-		const target = (weights: string, more = {}) => [{ backend: "ollama", weights, ...more }];
+		const target = (weights: string, absent = {}) => [{ backend: "ollama", weights, ...absent }];
 		const routes = {
 			a: target("x/y; sibling", { weights_absent: true }),
 			b: target("x/y@1a2b; same"),

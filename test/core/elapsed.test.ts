@@ -2,7 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { BatchQueue } from "../../src/accounts/client/batch-queue.ts";
 import { DirectoryCache } from "../../src/accounts/client/directory-cache.ts";
-import { RefusedAdapter, ReplicaAdapters } from "../../src/backends/openai/adapters/replica-adapters.ts";
+import {
+	type AdapterLoads,
+	RefusedAdapter,
+	ReplicaAdapters,
+} from "../../src/backends/openai/adapters/replica-adapters.ts";
 import { hasPassed, SetBackClock } from "../../src/core/elapsed.ts";
 import { AiError } from "../../src/core/errors.ts";
 import { OpenObjects } from "../../src/core/open-objects.ts";
@@ -48,7 +52,13 @@ const inBackground = () => {
 	const work: Promise<unknown>[] = [];
 	return { waitUntil: (promise: Promise<unknown>) => void work.push(promise), work };
 };
-const NEVER = new AbortController().signal;
+/** Of a caller who does not leave. */
+const STAYING = new AbortController().signal;
+const loadsOf = (now: () => number, load: () => Promise<void>): AdapterLoads => ({
+	...{ load, now, left: STAYING, unload: async () => {} },
+	startTimer: () => ({ cancel: () => {} }),
+	waitUntil: () => {},
+});
 
 /** Each returns the number of the calls that it made: one before the clock is set back, and another after it. */
 const OWNERS: Record<string, (clock: Clock) => Promise<number>> = {
@@ -77,15 +87,11 @@ const OWNERS: Record<string, (clock: Clock) => Promise<number>> = {
 	"a load of an adapter": async ({ now, setBack }) => {
 		let calls = 0;
 		const adapters = new ReplicaAdapters();
-		const use = () =>
-			void adapters.use("a", 3, {
-				...{ now, startTimer: () => ({ cancel: () => {} }), left: new AbortController().signal },
-				...{ waitUntil: () => {}, unload: async () => {} },
-				load: () => {
-					calls++;
-					return never();
-				},
-			});
+		const loads = loadsOf(now, () => {
+			calls++;
+			return never();
+		});
+		const use = () => void adapters.use("a", 3, loads);
 		use();
 		await Promise.resolve();
 		setBack();
@@ -96,15 +102,11 @@ const OWNERS: Record<string, (clock: Clock) => Promise<number>> = {
 	"an adapter that the engine has refused": async ({ now, setBack }) => {
 		let calls = 0;
 		const adapters = new ReplicaAdapters();
-		const use = async () =>
-			adapters.use("a", 3, {
-				...{ now, startTimer: () => ({ cancel: () => {} }), left: new AbortController().signal },
-				...{ waitUntil: () => {}, unload: async () => {} },
-				load: async () => {
-					calls++;
-					throw new RefusedAdapter(new AiError("invalidInput"));
-				},
-			});
+		const loads = loadsOf(now, async () => {
+			calls++;
+			throw new RefusedAdapter(new AiError("invalidInput"));
+		});
+		const use = async () => adapters.use("a", 3, loads);
 		await expect(use()).rejects.toThrow(AiError);
 		setBack();
 		await expect(use()).rejects.toThrow(AiError);
@@ -141,7 +143,7 @@ const OWNERS: Record<string, (clock: Clock) => Promise<number>> = {
 			});
 		const caller = new AbortController();
 		const first = join(caller.signal).catch(() => {});
-		void join(NEVER);
+		void join(STAYING);
 		caller.abort();
 		await first;
 		setBack();

@@ -345,7 +345,8 @@ describe("the settings", () => {
 		]);
 		expect(ROUTES[BGE]).toEqual([
 			{
-				...{ backend: "local", weights: "CompendiumLabs/bge-small-en-v1.5-gguf; quantised" },
+				backend: "local",
+				weights: "CompendiumLabs/bge-small-en-v1.5-gguf; quantised",
 				weights_absent: true,
 			},
 		]);

@@ -304,18 +304,17 @@ describe("a sentence names the cure", () => {
 		expect(readFileSync(FILE())).toEqual(CONTENT);
 	});
 
-	it.each(["into a folder", "with a licence that is accepted,"])(
-		"%s that cannot be written, with the setting",
-		async (name) => {
-			// Also a user who may write everywhere can create no folder in a file.
-			const file = join(folder, "file");
-			writeFileSync(file, "");
-			const weights = name.includes("licence") ? LLAMA : BGE;
-			await expect(pull({ weights, accepts: true, folder: join(file, "models") })).rejects.toThrow(
-				/^\S+\/file\/models\S* cannot be written \([A-Z]+\): change its owner or its rights, or set GANGLION_MODELS to another folder$/,
-			);
-		},
-	);
+	it.each([
+		["weights", BGE],
+		["weights whose licence is accepted", LLAMA],
+	])("of a folder for %s that cannot be written", async (_, weights) => {
+		// Also a user who may write everywhere can create no folder in a file.
+		const file = join(folder, "file");
+		writeFileSync(file, "");
+		await expect(pull({ weights, accepts: true, folder: join(file, "models") })).rejects.toThrow(
+			/^\S+\/file\/models\S* cannot be written \([A-Z]+\): change its owner or its rights, or set GANGLION_MODELS to another folder$/,
+		);
+	});
 
 	it("of weights that are larger than the disk, before anything is written", () => {
 		expect(() => checkDisk("gpt-oss-20b", 1e18, folder)).toThrow(

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { AiError } from "../../../src/core/errors.ts";
 import { testServices } from "../../gateway.ts";
-import { firedAtOnce } from "../../timers.ts";
+import { startPassedTimer } from "../../timers.ts";
 
 const appWith = (probe: () => Promise<void>, now = () => 0) => {
 	const services = testServices();
@@ -47,7 +47,7 @@ describe("/health and /ready", () => {
 				...services,
 				directory,
 				now: () => 0,
-				startTimer: firedAtOnce,
+				startTimer: startPassedTimer,
 				waitUntil: (work) => void kept.push(work),
 			},
 			{ allowAnonymous: false },

@@ -16,7 +16,7 @@ import { RequestTimes } from "../../../src/telemetry/request-times.ts";
 import { admission, callsTo, fixedCost, settlement } from "../../accounts/fixtures.ts";
 import { completion, ENGINE_VARS, upstream } from "../../gateway.ts";
 import { ADMIN, closedGateway, failureOf, json } from "../../http/access.ts";
-import { firedAtOnce } from "../../timers.ts";
+import { startPassedTimer } from "../../timers.ts";
 
 const METRICS = "http://gateway/metrics";
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
@@ -619,7 +619,7 @@ describe("metrics of pools", () => {
 				{ name: "objects", used: 0, limit: Number.POSITIVE_INFINITY, refused: 0 },
 			],
 			now: () => 0,
-			startTimer: firedAtOnce,
+			startTimer: startPassedTimer,
 			requestTimes: new RequestTimes(),
 			failureCounts: failures,
 			gatewayCounters: new GatewayCounters(),
