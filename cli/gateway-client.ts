@@ -13,13 +13,13 @@ export interface ConnectionFlags {
 /** A failure for the user, without a stack. */
 export class CommandError extends Error {}
 
+/** The end of base addresses for SDKs. Another path is that of a proxy before the gateway. */
+const API_PATH = /\/(?:client\/v4|v1)(?:\/|$)/;
+
 const Failure = z.object({
 	errors: z.array(z.object({ code: z.number().optional(), message: z.string() })).min(1),
 });
 const OpenAiFailure = z.object({ error: z.object({ message: z.string() }) });
-/** Of base addresses for SDKs. A proxy may serve the gateway below another path. */
-const API_PATH = /\/(?:client\/v4|v1)(?:\/|$)/;
-
 const Envelope = z.object({ result: z.unknown(), result_info: z.unknown().optional() });
 
 export class GatewayClient {
@@ -39,7 +39,7 @@ export class GatewayClient {
 			);
 		if (API_PATH.test(this.url))
 			throw new CommandError(
-				`the address of the gateway (--url or GANGLION_URL): expected no path of an API, such as ${DEFAULT_URL}, found ${JSON.stringify(this.url)}`,
+				`the address of the gateway (--url or GANGLION_URL): expected one without the path of an API, such as ${DEFAULT_URL}, found ${JSON.stringify(this.url)}`,
 			);
 		this.account = account ?? (env.GANGLION_ACCOUNT || DEFAULT_ACCOUNT);
 		this.#token = env.GANGLION_TOKEN || undefined;

@@ -167,9 +167,9 @@ function rowOf(name: string): Weights {
 	const found = findWeights(name, Date.now());
 	if (found) return found;
 	const names = WEIGHTS.flatMap((row) =>
-		[row.name, ...row.serves].flatMap((id) =>
-			[id, ...id.split("/").slice(-1)].map((one) => ({ name: one, row })),
-		),
+		[row.name, ...row.serves]
+			.flatMap((id) => [id, id.slice(id.lastIndexOf("/") + 1)])
+			.map((one) => ({ name: one, row })),
 	);
 	const near = new Set(nearNames(name, names, (one) => one.name).map(({ row }) => row.name));
 	const guess = near.size > 0 ? asQuestion(...[...near].slice(0, MAX_GUESSES)) : ".";

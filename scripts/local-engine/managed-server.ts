@@ -57,7 +57,7 @@ export class ManagedServer {
 	#isStopped = false;
 	#pauseMs = FIRST_PAUSE_MS;
 	#lines: string[] = [];
-	/** Of the last process that ended, and how many in a row ended like that. */
+	/** Why the latest process ended, and how many in a row have ended like that. */
 	#end = { reason: "", count: 0 };
 	readonly #onExit = (): void => this.#kill("SIGKILL");
 
@@ -167,7 +167,7 @@ export class ManagedServer {
 			if (this.#isStopped) return;
 			onEnd();
 			if (performance.now() - startedAt > STABLE_MS) this.#pauseMs = FIRST_PAUSE_MS;
-			log(this.#describeEnd(how));
+			log(this.#recordEnd(how));
 			this.#ready = this.#startAgain();
 			this.#ready.catch(() => {});
 		});
@@ -175,8 +175,8 @@ export class ManagedServer {
 		await started();
 	}
 
-	/** Its last lines only if they are new: a server that cannot start has the same ones at each start. */
-	#describeEnd(how: string): string {
+	/** Returns the text for the log. It has the last lines only if they are new: a server that cannot start has the same ones at each start. */
+	#recordEnd(how: string): string {
 		const lines = this.#lines.join("\n");
 		// Times, ports and process ids differ.
 		const reason = `${how}\n${lines}`.replace(/\d+/g, "0");

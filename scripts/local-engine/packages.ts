@@ -80,15 +80,15 @@ async function programOf(env: Environment, log: (line: string) => void): Promise
 async function install(folder: string, log: (line: string) => void): Promise<void> {
 	mkdirSync(dirname(folder), { recursive: true });
 	let waits = false;
-	const patience = AbortSignal.timeout(WAIT_MS);
+	const limit = AbortSignal.timeout(WAIT_MS);
 	const release = await holdFile(folder, {
-		signal: patience,
+		signal: limit,
 		waiting() {
 			if (!waits) log("Another process installs the packages that run ONNX models");
 			waits = true;
 		},
 	}).catch((cause: Error) => {
-		if (!patience.aborted) throw cause;
+		if (!limit.aborted) throw cause;
 		throw new LocalProblem(
 			"engine_unavailable",
 			`Another process has been installing the packages that run ONNX models for ${WAIT_MS / 60_000} minutes: end it, and try again`,

@@ -42,7 +42,8 @@ export function localSettings(
 			const { weights } = model;
 			const revision = revisions.get(weights);
 			const target = {
-				...{ backend: LOCAL, weights: labelOf(model, revision) },
+				backend: LOCAL,
+				weights: labelOf(model, revision),
 				...(revision === undefined && { weights_absent: true }),
 			};
 			return [id, [weights.name === id ? target : { ...target, model: weights.name }]];

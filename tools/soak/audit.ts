@@ -189,7 +189,7 @@ export class Audit {
 			({ account, at }) => account === planned.account && at > startedAt - RETRIED_MS,
 		);
 		return (
-			`its answer (${status}, ${end}) ended ${after(startedAt).replace("-", "")} after its start, ` +
+			`its answer (${status}, ${end}) ended ${Math.round(endedAt - startedAt)} ms after its start, ` +
 			`${kills.map(({ at }) => after(at)).join(", ") || "no time"} before the kills; ` +
 			`faults of its object: ${faults.map(({ at, kind }) => `${kind} ${after(at)}`).join(", ") || "none"}`
 		);

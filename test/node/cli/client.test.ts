@@ -238,7 +238,7 @@ describe("a mistake", () => {
 			);
 		for (const path of ["/v1", "/client/v4/accounts/local/ai/v1/"])
 			expect((await run(["models", "--url", `http://127.0.0.1:${port}${path}`])).stderr).toMatch(
-				/^error: the address of the gateway \(--url or GANGLION_URL\): expected no path of an API, such as http:\/\/localhost:8787, found "/,
+				/^error: the address of the gateway \(--url or GANGLION_URL\): expected one without the path of an API, such as http:\/\/localhost:8787, found "/,
 			);
 		expect((await run(["usage"], "")).stderr).toMatch(
 			/\(HTTP 401\)\nSet GANGLION_TOKEN to a token of the account\.\n$/,
