@@ -29,7 +29,7 @@ interface Discovered {
 	list?: ReplicaList;
 	/** Why the latest read has changed nothing. */
 	problem?: string | undefined;
-	/** The next read comes so many milliseconds after `since`, at the earliest. */
+	/** Milliseconds from `since` to the next read, at the earliest. */
 	wait: number;
 	since: number;
 }

@@ -29,7 +29,7 @@ interface PollServices {
 }
 
 interface Polled {
-	/** The next poll comes so many milliseconds after `since`, at the earliest. Replicas that were not polled come first. Infinite while one is under way. */
+	/** Milliseconds from `since` to the next poll, at the earliest. Infinite while a poll is under way. Replicas that were not polled come first. */
 	wait: number;
 	since: number;
 	source?: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * A flush that cannot reach its object gives up and begins again, as long as there is something to send. Only the first time is an error in
- * the log, and the end is a line with their number.
+ * A flush that cannot reach its object gives up, and another one begins while there is something to send. Only the first of them is an error in
+ * the log. When the object is reached again, a line has their number.
  */
 import type { FlushWork } from "../../core/flush-schedule.ts";
 
@@ -35,6 +35,7 @@ export const logReached = (account: string, givenUp: number): void =>
 	console.error(
 		JSON.stringify({
 			message: "The object of an account is reached again, and has what was not sent",
-			...{ account, failed_flushes: givenUp },
+			account,
+			failed_flushes: givenUp,
 		}),
 	);

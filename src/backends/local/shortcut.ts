@@ -22,7 +22,7 @@ const KNOWN_MS = 5_000;
 
 interface Known {
 	origin: string;
-	/** When the local engine has named it. */
+	/** When the local engine named it. */
 	at: number;
 }
 

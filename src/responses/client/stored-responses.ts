@@ -4,7 +4,6 @@
  * Each object belongs to one account. What a caller made, it may read, continue and delete. For the objects of another caller of the
  * account it needs the permission to write: without it, they do not exist for it.
  */
-
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { hasPassed } from "../../core/elapsed.ts";
 import { AiError, toAiError } from "../../core/errors.ts";

@@ -5,7 +5,6 @@
  *
  * Observed: with `--lora-init-without-apply` the list has the scale 1 too, so requests without an adapter get zeros that change nothing.
  */
-
 import * as z from "zod";
 import { BoundedMap } from "../../../core/bounded-map.ts";
 import { hasPassed } from "../../../core/elapsed.ts";

@@ -2,7 +2,6 @@
  * An isolate's client of the vector indexes of all accounts: the registry of an account, and the stores of its indexes. What an isolate knows of
  * an index is at most {@link KNOWN_MS} old; an index that was deleted since then is not found.
  */
-
 import { utcDay } from "../../../accounts/clock.ts";
 import { BoundedMap } from "../../../core/bounded-map.ts";
 import { hasPassed } from "../../../core/elapsed.ts";
