@@ -120,6 +120,8 @@ export class ManagedServer {
 		const child = this.#child;
 		if (child?.pid !== undefined && !hasEnded(child)) {
 			const ended = new Promise((resolve) => child.once("exit", resolve));
+			// Otherwise a script would end before, as if it had failed.
+			child.ref();
 			child.kill("SIGTERM");
 			const timer = setTimeout(() => this.#kill("SIGKILL"), STOP_MS);
 			await ended;

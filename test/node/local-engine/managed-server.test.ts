@@ -1,14 +1,16 @@
-/** A server that ends: what is printed about it. */
+/** A server that ends: what is printed about it, and the end of a script that waits for it. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { ManagedServer } from "../../../scripts/local-engine/managed-server.ts";
+import { runScript, stopScripts } from "../script.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ganglion-managed-"));
-let server: ManagedServer;
+let server: ManagedServer | undefined;
 afterEach(async () => {
-	await server.stop();
+	await server?.stop();
+	stopScripts();
 	rmSync(folder, { recursive: true, force: true });
 });
 
@@ -37,4 +39,9 @@ it("prints the lines of a server that cannot start once until they change, with 
 		expect.stringMatching(withLines(2_000, "no memory")),
 		"llama-server has ended (exit 1), 2 times in a row with the same output. It starts again in 4000 ms.",
 	]);
+}, 30_000);
+
+it("that must be killed keeps the script running that stops it", async () => {
+	const script = runScript(join(import.meta.dirname, "stopped-server.ts"), []);
+	expect([await script.exit, await script.until(/(?!)/)]).toEqual([0, expect.stringContaining("stopped")]);
 }, 30_000);
