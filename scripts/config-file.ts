@@ -125,16 +125,25 @@ function environmentOf(file: string, env: string | undefined): z.output<typeof E
 	return environment;
 }
 
-/** Settings outside `vars` would have no effect. */
+/** Settings outside `vars` would have no effect, those of environments either. */
 function refuseMisplaced(file: string, parsed: unknown): void {
 	if (!isRecord(parsed)) return;
+	const environments = Object.entries(isRecord(parsed.env) ? parsed.env : {});
+	const problems = [
+		...misplacedIn(parsed, ""),
+		...environments.flatMap(([name, environment]) => misplacedIn(environment, `env.${name}.`)),
+	];
+	if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${file}: ${problem}`));
+}
+
+function misplacedIn(environment: unknown, path: string): string[] {
+	if (!isRecord(environment)) return [];
 	const settings = settingNames();
-	const problems = Object.keys(parsed).flatMap((name) => {
-		if (settings.has(name)) return [`${file}: ${name}: expected it inside "vars", found it beside "vars"`];
-		const guess = parsed.vars === undefined ? didYouMean(name, ["vars"]) : "";
-		return guess ? [`${file}: ${name}: expected no such field${guess}`] : [];
+	return Object.keys(environment).flatMap((name) => {
+		if (settings.has(name)) return [`${path}${name}: expected it inside "vars", found it beside "vars"`];
+		const guess = environment.vars === undefined ? didYouMean(name, ["vars"]) : "";
+		return guess ? [`${path}${name}: expected no such field${guess}`] : [];
 	});
-	if (problems.length > 0) throw new ConfigError(problems);
 }
 
 function jsonIn(file: string, text: string): unknown {

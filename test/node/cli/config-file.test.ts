@@ -126,7 +126,12 @@ describe("readVariables", () => {
 		["BACKENDS", '{"BACKENDS":{}}', 'BACKENDS: expected it inside "vars", found it beside "vars"'],
 		["ROUTES", '{"vars":{},"ROUTES":{}}', 'ROUTES: expected it inside "vars", found it beside "vars"'],
 		["var", '{"var":{"BACKENDS":{}}}', 'var: expected no such field; did you mean "vars"?'],
-	])("refuses %s at the top, where it has no effect", (_, json, problem) =>
+		[
+			"ROUTES of an environment",
+			'{"env":{"test":{"ROUTES":{}}}}',
+			'env.test.ROUTES: expected it inside "vars", found it beside "vars"',
+		],
+	])("refuses %s outside vars, where it has no effect", (_, json, problem) =>
 		expect(() => readVariables({ config: write("w.json", json) })).toThrow(problem),
 	);
 });
