@@ -3,6 +3,7 @@
  * always current; a report adds the work of other callers and isolates.
  */
 import { hasPassed } from "../core/elapsed.ts";
+import { LOST_AFTER_MS } from "../core/flush-schedule.ts";
 import type { Pool } from "./pool.ts";
 import type { EngineLoad, Replica } from "./replica.ts";
 
@@ -29,7 +30,7 @@ interface PollServices {
 }
 
 interface Polled {
-	/** Milliseconds from `since` to the next poll, at the earliest. Infinite while a poll is under way. Replicas that were not polled come first. */
+	/** Milliseconds from `since` to the next poll, at the earliest. Replicas that were not polled come first. */
 	wait: number;
 	since: number;
 	source?: string | undefined;
@@ -52,7 +53,7 @@ export class EnginePolls {
 		this.#rounds.set(pool, at);
 		const due = pool.members
 			.map((replica) => ({ replica, polled: this.#stateOf(replica) }))
-			.filter(({ polled: { since, wait } }) => Number.isFinite(wait) && hasPassed(wait, since, at))
+			.filter(({ polled: { since, wait } }) => hasPassed(wait, since, at))
 			.sort((a, b) => a.polled.since + a.polled.wait - b.polled.since - b.polled.wait)
 			.slice(0, MAX_POLLS);
 		// With turns, a replica's next report comes later than the next round.
@@ -72,7 +73,8 @@ export class EnginePolls {
 		validMs: number,
 	): Promise<void> {
 		const { now, read } = this.#services;
-		polled.wait = Number.POSITIVE_INFINITY;
+		// The request that polls may end, and its poll with it.
+		Object.assign(polled, { wait: LOST_AFTER_MS, since: now() });
 		const report = await read(engine, polled.source).catch(() => undefined);
 		polled.source = report?.source;
 		const at = now();
