@@ -7,6 +7,7 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { EngineUrl } from "../../backends/engine-url.ts";
+import { didYouMean } from "../../core/did-you-mean.ts";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { present } from "../../core/present.ts";
@@ -168,8 +169,16 @@ function backendsOf({ routing }: AppServices): PooledBackend[] {
 
 function backendAt(c: Context, services: AppServices): PooledBackend {
 	const name = pathParameter(c, "backend");
-	const found = backendsOf(services).find(({ backend }) => backend === name);
-	if (!found) throw new AiError("notFound", "Backend not found");
+	const all = backendsOf(services);
+	const found = all.find(({ backend }) => backend === name);
+	if (!found)
+		throw new AiError(
+			"notFound",
+			`Backend not found${didYouMean(
+				name,
+				all.map(({ backend }) => backend),
+			)}`,
+		);
 	return found;
 }
 

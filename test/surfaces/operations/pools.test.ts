@@ -136,6 +136,13 @@ describe("replicas", () => {
 		expect(await why()).toBe("in the order of the route; requests in its queue: 2");
 	});
 
+	it("of a misspelled backend have the one that is meant", async () => {
+		const { gateway } = operated(TWO);
+		const refused = async (name: string) => failureOf(await gateway.send(`${V4}/pools/${name}`, ADMIN));
+		expect(await refused("othr")).toBe('404 7002: Backend not found; did you mean "other"?');
+		expect(await refused("absent")).toBe("404 7002: Backend not found");
+	});
+
 	it("of one pool are not added to another", async () => {
 		const { backend, call } = operated(TWO);
 		const add = async (url: string) => (await call("POST", "/replicas", { url })).failure;
