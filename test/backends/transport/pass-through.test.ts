@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { ChunkReader } from "../../../src/backends/transport/chunk-stream.ts";
 import { startDeadline } from "../../../src/backends/transport/deadline.ts";
 import { passThrough } from "../../../src/backends/transport/pass-through.ts";
-import { callOf, drain, eventStream, failureOf, runningTimers } from "../upstream.ts";
+import { callOf, drain, eventStream, failureOf, runningTimers, withFakeTimers } from "../upstream.ts";
 
 const delta = (content: string) =>
 	`data: {"choices":[{"index":0,"delta":{"content":"${content}"},"finish_reason":null}]}\n\n`;
@@ -251,19 +251,21 @@ describe("passThrough", () => {
 		await passed;
 	});
 
-	it("leaves no timer behind", async () => {
-		vi.useFakeTimers();
-		const before = runningTimers();
-		const engine = upstream();
-		engine.write(delta("a"));
-		const { events, ended } = await engine.begin();
-		const passed = drain(events);
-		await vi.advanceTimersByTimeAsync(10);
-		engine.write(FINISH + DONE);
-		engine.end();
-		await passed;
-		await ended;
-		expect(runningTimers()).toBe(before);
+	describe("a stream that has ended", () => {
+		withFakeTimers();
+
+		it("leaves no timer behind", async () => {
+			const engine = upstream();
+			engine.write(delta("a"));
+			const { events, ended } = await engine.begin();
+			const passed = drain(events);
+			await vi.advanceTimersByTimeAsync(10);
+			engine.write(FINISH + DONE);
+			engine.end();
+			await passed;
+			await ended;
+			expect(runningTimers()).toBe(0);
+		});
 	});
 
 	it("counts the pause before a read as silence", async () => {
