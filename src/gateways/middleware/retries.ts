@@ -109,13 +109,13 @@ async function tryOnce(
 	const ending = new AbortController();
 	const signal = AbortSignal.any([request.signal, ending.signal]);
 	const answer = next({ ...request, signal }).catch(toAiError);
-	const late = new AiError("attemptTimeout", `The provider did not answer within ${timeoutMs} ms`);
+	const late = () => new AiError("attemptTimeout", `The provider did not answer within ${timeoutMs} ms`);
 	try {
-		return await withTimeout(answer, timeoutMs, () => late, { startTimer, left: request.signal });
-	} catch {
-		ending.abort(late);
+		return await withTimeout(answer, timeoutMs, late, { startTimer, left: request.signal });
+	} catch (failure) {
+		ending.abort(failure);
 		// The call ends at once, and its usage is known. An answer that has arrived nevertheless has no reader.
 		drop(await answer);
-		return late;
+		return toAiError(failure);
 	}
 }
