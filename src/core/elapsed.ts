@@ -5,9 +5,12 @@ const MAX_SKEW_MS = 1_000;
 
 const wasSetBack = (before: number, now: number): boolean => now < before - MAX_SKEW_MS;
 
-/** Whether the time since `since` has passed, or the clock was set back: nobody knows then how much of it has passed. */
-export const hasPassed = (milliseconds: number, since: number, now: number): boolean =>
-	now >= since + milliseconds || wasSetBack(since, now);
+/**
+ * Whether the time since `since` has passed, or the clock was set back: nobody knows then how much of it has passed. Without `since`, nothing
+ * has begun that could still last.
+ */
+export const hasPassed = (milliseconds: number, since: number | undefined, now: number): boolean =>
+	since === undefined || now >= since + milliseconds || wasSetBack(since, now);
 
 /** For an owner of many times, which forgets them all. */
 export class SetBackClock {

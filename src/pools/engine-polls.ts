@@ -49,7 +49,7 @@ export class EnginePolls {
 	/** A request for the pool has arrived. Starts a round if it is due. */
 	start(pool: Pool, pollMs: number, credentials: Omit<PolledEngine, "url">): void {
 		const at = this.#services.now();
-		if (!hasPassed(pollMs, this.#rounds.get(pool) ?? Number.NEGATIVE_INFINITY, at)) return;
+		if (!hasPassed(pollMs, this.#rounds.get(pool), at)) return;
 		this.#rounds.set(pool, at);
 		const due = pool.members
 			.map((replica) => ({ replica, polled: this.#stateOf(replica) }))

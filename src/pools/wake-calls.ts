@@ -30,7 +30,7 @@ export class WakeCalls {
 	call(backend: string, { url, cooldownMs }: WakeSettings): void {
 		const { now, post, waitUntil } = this.#services;
 		const at = now();
-		if (!hasPassed(cooldownMs, this.#calledAt.get(backend) ?? Number.NEGATIVE_INFINITY, at)) return;
+		if (!hasPassed(cooldownMs, this.#calledAt.get(backend), at)) return;
 		this.#calledAt.set(backend, at);
 		waitUntil(post(url, { backend }).catch(() => {}));
 	}

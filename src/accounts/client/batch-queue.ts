@@ -55,9 +55,8 @@ export class BatchQueue<Item, Answer> {
 	/** Rejects if the call that contains this item fails. */
 	async add(item: Item, callAll: CallAll<Item, Answer>): Promise<Answer> {
 		const queued: QueuedItem<Item, Answer> = { item, isAnswered: false, result: settledElsewhere() };
-		const { since = Number.NEGATIVE_INFINITY } = this.#current ?? {};
 		// An older call may be lost: the request that made it may have ended.
-		if (!hasPassed(MAX_WAIT_MS, since, this.#services.now())) this.#wait(queued);
+		if (!hasPassed(MAX_WAIT_MS, this.#current?.since, this.#services.now())) this.#wait(queued);
 		else this.#call(queued, callAll);
 		for (;;) {
 			const answer = await queued.result.promise;

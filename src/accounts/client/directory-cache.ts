@@ -66,7 +66,7 @@ export class DirectoryCache {
 		const known = this.#places.get(account);
 		if (known !== undefined) return known;
 		const now = this.#services.now();
-		if (!hasPassed(ABSENT_MS, this.#absent.get(account) ?? Number.NEGATIVE_INFINITY, now)) return undefined;
+		if (!hasPassed(ABSENT_MS, this.#absent.get(account), now)) return undefined;
 		const { directory, isOlder } = this.#services;
 		const recorded = (await directory().find(account)) ?? undefined;
 		if (recorded) return this.#remember(recorded);

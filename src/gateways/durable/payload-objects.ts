@@ -23,7 +23,7 @@ export class PayloadObjects {
 	/** By key. A read waits for them. */
 	readonly #storing = new Map<string, Promise<unknown>>();
 	#deleting: Promise<boolean> | undefined;
-	#pausedAt = Number.NEGATIVE_INFINITY;
+	#pausedAt: number | undefined;
 
 	constructor(bucket: PayloadBucket, table: PayloadTable, now: () => number = () => Date.now()) {
 		this.#bucket = bucket;
