@@ -18,6 +18,9 @@ import type { GatewayServices } from "../services.ts";
 
 /** OpenAI's API for the models of all providers. */
 export const COMPAT = "compat";
+
+/** All slugs in addresses of gateways but those of custom providers. */
+export const SLUGS: ReadonlySet<string> = new Set([WORKERS_AI, COMPAT, ...PROVIDER_SLUGS]);
 /** The prefix of a dynamic route's name. */
 export const DYNAMIC_ROUTE = "dynamic/";
 
@@ -56,11 +59,10 @@ const MEANT: Readonly<Record<string, string>> = {
 /** 2008, with the provider that is probably meant. */
 export function unknownProvider(slug: string): AiError {
 	const meant = Object.hasOwn(MEANT, slug) ? MEANT[slug] : undefined;
-	const known = [WORKERS_AI, COMPAT, ...PROVIDER_SLUGS];
 	const shown = slug.slice(0, MAX_SHOWN_CHARACTERS);
 	return invalidProvider(
 		slug,
-		`is unknown${meant === undefined ? didYouMean(shown, known) : asQuestion(meant)}`,
+		`is unknown${meant === undefined ? didYouMean(shown, [...SLUGS]) : asQuestion(meant)}`,
 	);
 }
 
@@ -79,9 +81,7 @@ export function authorIfKnown(slug: string): string | undefined {
 
 /** Whether gateways have the provider. The name of a custom one is known, also if the account has no such provider. */
 export const isKnownProvider = (slug: string): boolean =>
-	[WORKERS_AI, COMPAT].includes(slug) ||
-	[customSlug(slug), authorIfKnown(slug)].some((name) => name !== undefined) ||
-	isProvider(slug);
+	SLUGS.has(slug) || [customSlug(slug), authorIfKnown(slug)].some((name) => name !== undefined);
 
 /** The name of the dynamic route, if `model` names one. */
 export const dynamicRouteName = (model: unknown): string | undefined =>

@@ -1,8 +1,6 @@
 /** Refusals of OpenAI's routes that this gateway does not have, with the reason (docs/choices.md). */
 import { FAILURES } from "../../core/errors.ts";
-import { isProvider } from "../../gateways/providers/addresses.ts";
-import { WORKERS_AI } from "../../gateways/request.ts";
-import { COMPAT } from "../../gateways/run/provider-names.ts";
+import { SLUGS } from "../../gateways/run/provider-names.ts";
 import { openAiFailure, v4Failure } from "../../http/failure-formats.ts";
 import { defineUnknown, type UnknownPaths } from "../../http/route.ts";
 import { V1 } from "../bases.ts";
@@ -50,7 +48,7 @@ const PROVIDER_ADDRESS = /^\/v1\/[^/]+\/[^/]+\/([^/]+)\/?$/;
 /** The address of a gateway's provider without a path of its API: an incomplete base address, or the address of its websocket. */
 function providerWithoutPath(path: string): string | undefined {
 	const [, provider = ""] = PROVIDER_ADDRESS.exec(path) ?? [];
-	if (provider !== WORKERS_AI && provider !== COMPAT && !isProvider(provider)) return undefined;
+	if (!SLUGS.has(provider)) return undefined;
 	return `${NO_ROUTE}: after ${provider} the path of its API is missing, and its websockets are not relayed`;
 }
 
