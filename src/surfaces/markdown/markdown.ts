@@ -28,7 +28,6 @@ import { toRpcError } from "../../http/failure-formats.ts";
 import { inOwnContext } from "../../http/own-context.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { type ConversionCaller, convertFiles, type SentFile } from "../../retrieval/documents/convert.ts";
-import type { CallModel } from "../../retrieval/documents/describe.ts";
 import { SUPPORTED, type SupportedFormat } from "../../retrieval/documents/formats.ts";
 import { ConversionOptions } from "../../retrieval/documents/options.ts";
 import { answer } from "../answer.ts";
@@ -91,18 +90,19 @@ function errorOf(stack: string): Error {
 }
 
 /** Runs models for the caller of a conversion, each as a request of its own in the gateway. */
-const modelsOf =
-	(
-		{ caller, signal }: { caller: Caller; signal: AbortSignal },
-		gateway: Pick<ModelGateway, "named" | "options">,
-		services: AppServices,
-	): CallModel =>
-	async (model, inputs) => {
+const conversionCaller = (
+	{ caller, signal }: { caller: Caller; signal: AbortSignal },
+	gateway: Pick<ModelGateway, "named" | "options">,
+	services: AppServices,
+): ConversionCaller => ({
+	account: caller.account,
+	async runModel(model, inputs) {
 		const id = services.uuid();
 		const request = { id, caller, model, dialect: loadDialect, inputs, signal };
 		const call = { id, caller, model, signal, read: async () => request, options: undefined };
 		return unwrappedResponse(await runInGatewayOf(call, { ...gateway, otherwise: gateway.named }, services));
-	};
+	},
+});
 
 /** `/to-everything/markdown` of the binding. */
 export const wireMarkdownRoutes: readonly AppRoute[] = defineRoutes(
@@ -165,10 +165,9 @@ async function convertWire(c: Context, { caller, services }: AppCall): Promise<R
 		named: gatewayOfOptions(options),
 		options: () => optionsOfRun(options?.gateway, headers),
 	};
-	const runModel = modelsOf({ caller, signal }, gateway, services);
-	const { account } = caller;
+	const convertingCaller = conversionCaller({ caller, signal }, gateway, services);
 	const result = await transform(
-		{ files, options: options?.conversionOptions ?? {}, account, runModel },
+		{ files, options: options?.conversionOptions ?? {}, ...convertingCaller },
 		services,
 	);
 	return Response.json({ success: true, result });
@@ -189,10 +188,12 @@ async function convertForm(c: Context, { caller, services }: AppCall): Promise<R
 	const options = text ? boundDepth(parseText(text, "conversionOptions"), limits.jsonDepth) : {};
 	const { headers, signal } = c.req.raw;
 	const gateway = { named: gatewayOfHeaders(headers), options: () => optionsInHeaders(headers) };
-	const runModel = modelsOf({ caller, signal }, gateway, services);
-	const { account } = caller;
+	const convertingCaller = conversionCaller({ caller, signal }, gateway, services);
 	return envelope(
-		await transform({ files, options: validate(ConversionOptions(), options), account, runModel }, services),
+		await transform(
+			{ files, options: validate(ConversionOptions(), options), ...convertingCaller },
+			services,
+		),
 	);
 }
 
@@ -253,9 +254,8 @@ export class ToMarkdownService extends RpcTarget {
 			const { conversionOptions, gateway, extraHeaders } = validate(Options(), options) ?? {};
 			const named = gatewayOfOptions({ gateway });
 			const inGateway = { named, options: () => optionsOfRun(gateway, headersOf(extraHeaders ?? {})) };
-			const runModel = modelsOf({ caller, signal }, inGateway, services);
-			const { account } = caller;
-			return await transform({ files, options: conversionOptions ?? {}, account, runModel }, services);
+			const convertingCaller = conversionCaller({ caller, signal }, inGateway, services);
+			return await transform({ files, options: conversionOptions ?? {}, ...convertingCaller }, services);
 		} catch (error) {
 			throw toRpcError(toAiError(error));
 		} finally {
