@@ -25,6 +25,7 @@ import {
 	type Licence,
 	licenceOf,
 	memoryOf,
+	namesOfWeights,
 	WEIGHTS,
 	type Weights,
 } from "../../scripts/local-engine/table.ts";
@@ -166,11 +167,7 @@ export function pruneCommand(): number {
 function rowOf(name: string): Weights {
 	const found = findWeights(name, Date.now());
 	if (found) return found;
-	const names = WEIGHTS.flatMap((row) =>
-		[row.name, ...row.serves]
-			.flatMap((id) => [id, id.slice(id.lastIndexOf("/") + 1)])
-			.map((one) => ({ name: one, row })),
-	);
+	const names = WEIGHTS.flatMap((row) => namesOfWeights(row).map((one) => ({ name: one, row })));
 	const near = new Set(nearNames(name, names, (one) => one.name).map(({ row }) => row.name));
 	const guess = near.size > 0 ? asQuestion(...[...near].slice(0, MAX_GUESSES)) : ".";
 	throw new CommandError(`no weights are known for ${name}${guess} All names: npx ganglion models list`);

@@ -148,14 +148,16 @@ export function servedModels(
 	);
 }
 
-/** By an id of the catalogue, by the name of a row, or by the last part of either. */
+/** The name of a row, the ids of the catalogue that it serves, and the last part of each. */
+export const namesOfWeights = ({ name, serves }: Weights): string[] =>
+	[name, ...serves].flatMap((id) => [id, id.slice(id.lastIndexOf("/") + 1)]);
+
+/** By one of its names. */
 export function findWeights(name: string, now: number): Weights | undefined {
 	const wanted = name.toLowerCase();
-	const isNamed = (id: string): boolean =>
-		[id, id.split("/").at(-1)].some((one) => one?.toLowerCase() === wanted);
 	return (
 		servedModels(now).get(name)?.weights ??
-		WEIGHTS.find((row) => isNamed(row.name) || row.serves.some(isNamed))
+		WEIGHTS.find((row) => namesOfWeights(row).some((one) => one.toLowerCase() === wanted))
 	);
 }
 
