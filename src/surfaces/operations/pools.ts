@@ -171,14 +171,8 @@ function backendAt(c: Context, services: AppServices): PooledBackend {
 	const name = pathParameter(c, "backend");
 	const all = backendsOf(services);
 	const found = all.find(({ backend }) => backend === name);
-	if (!found)
-		throw new AiError(
-			"notFound",
-			`Backend not found${didYouMean(
-				name,
-				all.map(({ backend }) => backend),
-			)}`,
-		);
+	const names = all.map(({ backend }) => backend);
+	if (!found) throw new AiError("notFound", `Backend not found${didYouMean(name, names)}`);
 	return found;
 }
 

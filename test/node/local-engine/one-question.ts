@@ -10,14 +10,14 @@ const [model, path, body] = process.argv.slice(2);
 const { options, secrets } = (await withLocalModels({ engine: "local" }, process.env)) ?? {};
 if (model !== undefined) {
 	const { url } = Object(options?.BACKENDS).local;
-	const asked = request(`${url}/model:${encodeURIComponent(model)}${path}`, {
+	const modelRequest = request(`${url}/model:${encodeURIComponent(model)}${path}`, {
 		method: "POST",
 		headers: { authorization: `Bearer ${secrets?.LOCAL_ENGINE_KEY}` },
 		// The connections of a gateway end with its session.
 		agent: false,
 	});
-	asked.once("response", async (answer) =>
+	modelRequest.once("response", async (answer) =>
 		console.log(`answered ${answer.statusCode} ${await text(answer)}`),
 	);
-	asked.end(body);
+	modelRequest.end(body);
 }
