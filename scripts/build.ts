@@ -14,15 +14,13 @@ import { buildConsole } from "./console.ts";
 import { notices } from "./notices.ts";
 import { DIST, ROOT } from "./root.ts";
 import { projectSettings } from "./settings.ts";
-import { buildWorker, withBuilding } from "./worker.ts";
+import { buildWorker, ENTRY, place, withBuilding } from "./worker.ts";
 
 const OUTPUTS = [
 	"miniflare/index.js",
 	"miniflare/forward.js",
 	"miniflare/index.d.ts",
 	"miniflare/api.d.ts",
-	"cli/index.js",
-	"cli/guard.js",
 	"NOTICES.txt",
 ];
 
@@ -65,6 +63,8 @@ await withBuilding(async (building) => {
 		],
 		outdir: join(building, "cli"),
 		bundle: true,
+		// A command loads its own files. All together take 0.1 s.
+		splitting: true,
 		format: "esm",
 		platform: "node",
 		target: "node20",
@@ -102,6 +102,7 @@ await withBuilding(async (building) => {
 	writeFileSync(join(building, "NOTICES.txt"), notices(ROOT, [...worker, ...bundled]));
 	run("typescript/bin/tsc", "-p", "miniflare", "--outDir", building);
 
+	place(join(building, "cli"), join(DIST, "cli"), ENTRY);
 	for (const file of OUTPUTS) {
 		mkdirSync(dirname(join(DIST, file)), { recursive: true });
 		renameSync(join(building, file), join(DIST, file));
