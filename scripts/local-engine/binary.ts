@@ -2,7 +2,7 @@
  * Finds a llama-server that serves several models (router mode): `LLAMA_SERVER`, or `llama-server` or `llama` of `PATH`. Its own help
  * says whether it can. Nothing is downloaded: the message names the line that installs it.
  */
-import { execFile } from "node:child_process";
+import { type ExecFileException, execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import { LocalProblem } from "./problem.ts";
@@ -33,19 +33,22 @@ export async function findLlamaServer(env: Environment): Promise<LlamaServer> {
 		const [command] = paths.filter((path) => existsSync(path));
 		if (command === undefined) throw missing(`${BINARY_SETTING}: ${set} does not exist`);
 		const args = /(?:^|[\\/])llama(?:\.exe)?$/.test(command) ? ["serve"] : [];
-		if (await canRoute({ command, args })) return { command, args };
-		throw missing(`${BINARY_SETTING}: ${set} ${TOO_OLD}`);
+		const problem = await problemOf({ command, args });
+		if (problem === undefined) return { command, args };
+		throw missing(`${BINARY_SETTING}: ${set} ${problem}`);
 	}
-	let older: string | undefined;
+	let found: string | undefined;
 	for (const { name, args } of CANDIDATES)
 		for (const command of onPath(name, env)) {
-			if (await canRoute({ command, args })) return { command, args };
-			older ??= command;
+			const problem = await problemOf({ command, args });
+			if (problem === undefined) return { command, args };
+			found ??= `${command} ${problem}`;
 		}
-	throw missing(older === undefined ? "No llama-server was found on PATH" : `${older} ${TOO_OLD}`);
+	throw missing(found ?? "No llama-server was found on PATH");
 }
 
 const TOO_OLD = `is no llama-server with ${NEEDED_OPTION}, or an older one`;
+const MAX_REASON = 300;
 
 const missing = (problem: string): LocalProblem =>
 	new LocalProblem(
@@ -61,15 +64,31 @@ function onPath(name: string, { PATH = "" }: Environment): string[] {
 		.filter((path) => existsSync(path));
 }
 
-const canRoute = ({ command, args }: LlamaServer): Promise<boolean> =>
+/** Why the program cannot serve several models. `undefined`: it can. */
+const problemOf = ({ command, args }: LlamaServer): Promise<string | undefined> =>
 	new Promise((resolve) => {
 		execFile(
 			command,
 			[...args, "--help"],
 			{ timeout: HELP_MS, maxBuffer: MAX_HELP_BYTES },
-			(_, stdout, stderr) => resolve(`${stdout}${stderr}`.includes(NEEDED_OPTION)),
+			(error, stdout, stderr) => {
+				if (`${stdout}${stderr}`.includes(NEEDED_OPTION)) resolve(undefined);
+				else resolve(reasonIn(stderr) ?? (hasNotStarted(error) ? `cannot start (${error.code})` : TOO_OLD));
+			},
 		);
 	});
+
+/** Of the loaders of Linux (glibc, musl) and macOS, for a program whose library is absent. */
+const LOADER_LINE = /error while loading shared libraries|Error loading shared library|Library not loaded/;
+
+function reasonIn(stderr: string): string | undefined {
+	const line = stderr.split("\n").find((one) => LOADER_LINE.test(one));
+	return line && `cannot start (${line.trim().slice(0, MAX_REASON)})`;
+}
+
+/** Such as a file that may not be executed, or one for another processor. */
+const hasNotStarted = (error: ExecFileException | null): error is ExecFileException =>
+	error !== null && "syscall" in error;
 
 function osRelease(): string {
 	try {

@@ -410,6 +410,21 @@ describe("llama-server", () => {
 		);
 	});
 
+	it.each([
+		[
+			"LD: error while loading shared libraries: libggml.so.0: cannot open shared object file: No such file or directory",
+			0o755,
+			/: .*llama-server cannot start \(LD: error while loading shared libraries: libggml\.so\.0: cannot open shared object file: No such file or directory\)\. Install llama\.cpp: /,
+		],
+		["not executable", 0o644, /: .*llama-server cannot start \(EACCES\)\. Install llama\.cpp: /],
+	])("that exists but cannot start is no absent one: %s", async (line, mode, sentence) => {
+		const bin = mkdtempSync(join(folder, "bin-"));
+		const broken = join(bin, "llama-server");
+		writeFileSync(broken, `#!/bin/sh\necho '${line}' >&2\nexit 127\n`, { mode });
+		await expect(findLlamaServer({ LLAMA_SERVER: broken })).rejects.toThrow(sentence);
+		await expect(findLlamaServer({ PATH: bin })).rejects.toThrow(`${broken} cannot start (`);
+	});
+
 	it("is found on PATH, also as a command of llama", async () => {
 		const bin = join(folder, "bin");
 		mkdirSync(bin);
