@@ -46,7 +46,7 @@ export class HubSource implements Source {
 		const path = `/api/models/${repository}/revision/${revision ?? "main"}?blobs=true`;
 		const problem = `The hub ${this.name} has no usable list of the files of ${repository}`;
 		const abort = new AbortController();
-		const file = files[0]?.name ?? "";
+		const file = named(files[0]?.name ?? "", repository);
 		const response = await this.#connection.get(path, file, {}, abort);
 		const text = await textOf(this.#connection.pieces(response, file, abort), problem);
 		const { data: listing } = Listing.safeParse(parseJson(text));
@@ -77,6 +77,7 @@ export class HubSource implements Source {
 		signal: AbortSignal,
 	): Promise<OpenFile> {
 		const path = `/${repository}/resolve/${revision}/${file.name}`;
+		const name = named(file.name, repository);
 		const abort = new AbortController();
 		const stop = (): void => abort.abort(signal.reason);
 		if (signal.aborted) stop();
@@ -84,17 +85,20 @@ export class HubSource implements Source {
 		const range: Record<string, string> = from > 0 ? { range: `bytes=${from}-` } : {};
 		const response = await this.#connection.get(
 			path,
-			file.name,
+			name,
 			{ ...range, "accept-encoding": "identity" },
 			abort,
 		);
 		const isPart = response.status === 206;
 		const start = /^bytes (\d+)-/.exec(response.headers.get("content-range") ?? "")?.[1];
 		if (isPart && Number(start) !== from)
-			throw unavailable(`The hub ${this.name} sent another part of ${file.name}`);
-		return { from: isPart ? from : 0, bytes: this.#connection.pieces(response, file.name, abort) };
+			throw unavailable(`The hub ${this.name} sent another part of ${name}`);
+		return { from: isPart ? from : 0, bytes: this.#connection.pieces(response, name, abort) };
 	}
 }
+
+/** For messages. Many repositories have files of the same names, such as `config.json`. */
+const named = (file: string, repository: string): string => `${file} of ${repository}`;
 
 async function textOf(pieces: AsyncIterable<Uint8Array>, problem: string): Promise<string> {
 	const decoder = new TextDecoder();

@@ -257,9 +257,18 @@ describe("a sentence names the cure", () => {
 		],
 		["longer", /sent more than the 20\.0 kB of bge-small-en-v1\.5-q8_0\.gguf.*GANGLION_HUB/],
 		["gated", /only to accounts that may read it \(HTTP 401\): set HF_TOKEN/],
-		["busy", /refused bge-small-en-v1\.5-q8_0\.gguf with HTTP 429\. Try again in 7 s\./],
-		["plain redirect", /redirects bge-small-en-v1\.5-q8_0\.gguf to files\.test, which is not encrypted/],
-		["redirect circle", /redirects bge-small-en-v1\.5-q8_0\.gguf too often/],
+		[
+			"busy",
+			/refused bge-small-en-v1\.5-q8_0\.gguf of CompendiumLabs\/bge-small-en-v1\.5-gguf with HTTP 429\. Try again in 7 s\./,
+		],
+		[
+			"plain redirect",
+			/redirects bge-small-en-v1\.5-q8_0\.gguf of CompendiumLabs\/bge-small-en-v1\.5-gguf to files\.test, which is not encrypted/,
+		],
+		[
+			"redirect circle",
+			/redirects bge-small-en-v1\.5-q8_0\.gguf of CompendiumLabs\/bge-small-en-v1\.5-gguf too often/,
+		],
 	] as const)("of a hub that is %s", async (fault, sentence) => {
 		hub.fault = fault;
 		await expect(pull()).rejects.toThrow(sentence);
@@ -269,13 +278,13 @@ describe("a sentence names the cure", () => {
 	it("of a hub that is silent", async () => {
 		hub.fault = "silent";
 		await expect(pull({ silentMs: 50 })).rejects.toThrow(
-			/127\.0\.0\.1:\d+ was silent for 0\.05 s, so bge-small-en-v1\.5-q8_0\.gguf is missing\. GANGLION_HUB names a mirror, or a folder with the files\./,
+			/127\.0\.0\.1:\d+ was silent for 0\.05 s, so bge-small-en-v1\.5-q8_0\.gguf of CompendiumLabs\/bge-small-en-v1\.5-gguf is missing\. GANGLION_HUB names a mirror, or a folder with the files\./,
 		);
 	});
 
 	it("of a hub that is absent", async () => {
 		await expect(pull({ source: "http://127.0.0.1:9" })).rejects.toThrow(
-			/127\.0\.0\.1:9 cannot be reached \(.+\), so bge-small-en-v1\.5-q8_0\.gguf is missing\. GANGLION_HUB/,
+			/127\.0\.0\.1:9 cannot be reached \(.+\), so bge-small-en-v1\.5-q8_0\.gguf of CompendiumLabs\/bge-small-en-v1\.5-gguf is missing\. GANGLION_HUB/,
 		);
 		await expect(pull({ source: "https://hub.invalid" })).rejects.toThrow(
 			/hub\.invalid cannot be reached \(.+\)/,
@@ -284,7 +293,9 @@ describe("a sentence names the cure", () => {
 
 	it("of a hub without the repository or the file", async () => {
 		hub.files.delete(BGE_PATH);
-		await expect(pull()).rejects.toThrow(/refused bge-small-en-v1\.5-q8_0\.gguf with HTTP 404/);
+		await expect(pull()).rejects.toThrow(
+			/refused bge-small-en-v1\.5-q8_0\.gguf of CompendiumLabs\/bge-small-en-v1\.5-gguf with HTTP 404/,
+		);
 		hub.files.set("CompendiumLabs/bge-small-en-v1.5-gguf/other.gguf", CONTENT);
 		await expect(pull()).rejects.toThrow(
 			/has no file bge-small-en-v1\.5-q8_0\.gguf in CompendiumLabs\/bge-small-en-v1\.5-gguf; it has other\.gguf/,
