@@ -42,6 +42,7 @@ export interface Engine {
 
 const STATUS: Readonly<Record<ProblemCode, number>> = {
 	weights_missing: 404,
+	licence_not_accepted: 403,
 	weights_downloading: 503,
 	weights_unavailable: 502,
 	no_room: 507,

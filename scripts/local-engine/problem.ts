@@ -3,6 +3,8 @@
 export type ProblemCode =
 	/** The files are not on this machine, and may not be downloaded now. */
 	| "weights_missing"
+	/** The licence of the files must be accepted first. */
+	| "licence_not_accepted"
 	/** A download runs. */
 	| "weights_downloading"
 	/** A download failed. */

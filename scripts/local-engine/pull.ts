@@ -121,7 +121,7 @@ async function checkLicence(weights: Weights, { folder, accept }: PullOptions): 
 	if (isAccepted(folder, licence)) return;
 	if (!(await accept(licence)))
 		throw new LocalProblem(
-			"weights_missing",
+			"licence_not_accepted",
 			`${weights.name} has the licence "${licence.name}", which you must accept once: read ${licence.accept}, then run: npx ganglion models pull ${weights.name} --accept-licence`,
 		);
 	mkdirSync(folder, { recursive: true });

@@ -7,6 +7,7 @@ import type { Call, Refusal } from "../transport/upstream-failure.ts";
 /** Codes of `scripts/local-engine/problem.ts` and of `engine/failure.ts`. */
 const FAILURE_OF_CODE: Readonly<Record<string, FailureKey>> = {
 	weights_missing: "noSuchModel",
+	licence_not_accepted: "upstreamUnavailable",
 	weights_downloading: "outOfCapacity",
 	weights_unavailable: "upstreamUnavailable",
 	no_room: "upstreamUnavailable",
@@ -17,10 +18,20 @@ const FAILURE_OF_CODE: Readonly<Record<string, FailureKey>> = {
 };
 
 /** Problems that a second call a moment later would have too. Each would ask the hub, or load the model, once more. */
-const LASTING: ReadonlySet<string> = new Set(["weights_unavailable", "no_room", "weights_unreadable"]);
+const LASTING: ReadonlySet<string> = new Set([
+	"licence_not_accepted",
+	"weights_unavailable",
+	"no_room",
+	"weights_unreadable",
+]);
 
 /** Problems of weights: later calls succeed as soon as the files are here. Until then an open circuit would say that the engine fails. */
-const OF_WEIGHTS: ReadonlySet<string> = new Set(["weights_downloading", "weights_unavailable", "no_room"]);
+const OF_WEIGHTS: ReadonlySet<string> = new Set([
+	"licence_not_accepted",
+	"weights_downloading",
+	"weights_unavailable",
+	"no_room",
+]);
 
 export const withProblems = (call: Call): Call => ({
 	...call,

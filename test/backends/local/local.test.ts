@@ -53,6 +53,7 @@ describe("a call", () => {
 
 	it.each([
 		["weights_missing", 404, "noSuchModel", 5007, false, true],
+		["licence_not_accepted", 403, "upstreamUnavailable", 7009, true, undefined],
 		["weights_downloading", 503, "outOfCapacity", 3040, false, undefined],
 		["weights_unavailable", 502, "upstreamUnavailable", 7009, true, undefined],
 		["no_room", 507, "upstreamUnavailable", 7009, true, undefined],

@@ -389,7 +389,12 @@ describe("a sentence names the cure", () => {
 
 	it("of a licence, which is accepted once", async () => {
 		await expect(pull({ weights: LLAMA })).rejects.toThrow(
-			"npx ganglion models pull @cf/meta/llama-3.2-1b-instruct --accept-licence",
+			expect.objectContaining({
+				code: "licence_not_accepted",
+				message: expect.stringContaining(
+					"npx ganglion models pull @cf/meta/llama-3.2-1b-instruct --accept-licence",
+				),
+			}),
 		);
 		expect(hub.requests).toEqual([]);
 		await pull({ weights: LLAMA, accepts: true });
