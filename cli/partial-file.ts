@@ -1,7 +1,8 @@
 /** Files that are complete, or do not exist. */
 import { existsSync } from "node:fs";
-import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { makeFolder } from "../scripts/make-folder.ts";
 import { CommandError } from "./gateway-client.ts";
 
 /** `write` fills a file beside it, which gets the name when it is complete. */
@@ -11,7 +12,7 @@ export async function writeComplete(
 ): Promise<void> {
 	const partial = `${file}.${process.pid}.partial`;
 	try {
-		await mkdir(dirname(file), { recursive: true });
+		makeFolder(dirname(file));
 		const handle = await open(partial, "w");
 		try {
 			await write(handle);

@@ -3,9 +3,10 @@
  * full limits of an account. Two checks: a lock on the folder, which ends with the process of the command; and the gateway's own
  * socket in the folder, which answers while the runtime runs, even if the command was killed.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { join } from "node:path";
+import { makeFolder } from "./make-folder.ts";
 
 const BUSY = 5;
 /** The operating systems' limit for the path of a socket. */
@@ -31,7 +32,7 @@ export async function lockState(folder: string): Promise<LockedState> {
 	if (reloadSocket.length > MAX_SOCKET_CHARS)
 		throw new Error(`the name of ${folder} is too long for a socket in it`);
 	// The folder contains usage and the hashes of tokens.
-	mkdirSync(folder, { recursive: true, mode: 0o700 });
+	makeFolder(folder, 0o700);
 	const release = await lock(folder);
 	if (await answers(socket)) {
 		const pids = readFileSync(pidFile, "utf8").trim();

@@ -1,7 +1,8 @@
 /** `ganglion init`: makes `env.AI` of an existing Worker a local gateway in development. `ganglion create`: a new Worker with one. */
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline/promises";
+import { makeFolder } from "../../scripts/make-folder.ts";
 import { ROOT } from "../../scripts/root.ts";
 import { CommandError } from "../gateway-client.ts";
 import { diffOf, InitError, withDependency, withPlugin } from "../init.ts";
@@ -90,7 +91,7 @@ export async function createCommand(folder: string, version = specifierFor(folde
 		basename(folder)
 			.toLowerCase()
 			.replaceAll(/[^a-z0-9-]+/g, "-") || NAME;
-	mkdirSync(folder, { recursive: true });
+	makeFolder(folder);
 	cpSync(TEMPLATE, folder, { recursive: true });
 	for (const file of ["package.json", "wrangler.jsonc", "README.md"]) {
 		const path = join(folder, file);

@@ -4,9 +4,10 @@
  */
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { makeFolder } from "../make-folder.ts";
 import { holdFile } from "./lock.ts";
 import { LocalProblem } from "./problem.ts";
 import { sizeText } from "./progress.ts";
@@ -31,7 +32,7 @@ interface Download {
 /** `checkHash`: also compares the hash of a file that is complete already. */
 export async function downloadFile(download: Download, { checkHash = false } = {}): Promise<void> {
 	const { path, file, signal, report } = download;
-	await mkdir(dirname(path), { recursive: true });
+	makeFolder(dirname(path));
 	const partial = path + PARTIAL;
 	const release = await holdFile(path, { signal, waiting: () => report(sizeOf(partial)) });
 	try {

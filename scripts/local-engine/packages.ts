@@ -9,7 +9,6 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
 	existsSync,
-	mkdirSync,
 	mkdtempSync,
 	readdirSync,
 	readFileSync,
@@ -19,6 +18,7 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
+import { makeFolder } from "../make-folder.ts";
 import { endWithThisProcess } from "../parent.ts";
 import { DIST, IS_BUILT, ROOT } from "../root.ts";
 import { holdFile } from "./lock.ts";
@@ -78,7 +78,7 @@ async function programOf(env: Environment, log: (line: string) => void): Promise
 
 /** One process at a time installs, and others wait for it. What a killed one has left is removed, because npm continues no installation. */
 async function install(folder: string, log: (line: string) => void): Promise<void> {
-	mkdirSync(dirname(folder), { recursive: true });
+	makeFolder(dirname(folder));
 	let waits = false;
 	const limit = AbortSignal.timeout(WAIT_MS);
 	const release = await holdFile(folder, {
@@ -113,7 +113,7 @@ async function complete(
 	files: readonly (readonly [string, string])[],
 	finish?: (started: string) => Promise<void>,
 ): Promise<void> {
-	mkdirSync(dirname(folder), { recursive: true });
+	makeFolder(dirname(folder));
 	const started = mkdtempSync(`${folder}-`);
 	try {
 		for (const [name, text] of files) writeFileSync(join(started, name), text);

@@ -1,8 +1,9 @@
 /** Downloads weights: asks for the licence, finds the files, checks the room, and then writes. */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { parseJson } from "../../src/core/json.ts";
+import { makeFolder } from "../make-folder.ts";
 import { downloadFile } from "./download.ts";
 import { NO_REVISION } from "./folder-source.ts";
 import { LocalProblem } from "./problem.ts";
@@ -124,7 +125,7 @@ async function checkLicence(weights: Weights, { folder, accept }: PullOptions): 
 			"licence_not_accepted",
 			`${weights.name} has the licence "${licence.name}", which you must accept once: read ${licence.accept}, then run: npx ganglion models pull ${weights.name} --accept-licence`,
 		);
-	mkdirSync(folder, { recursive: true });
+	makeFolder(folder);
 	const file = join(folder, ACCEPTED);
 	const accepted = [...new Set([...readAccepted(folder), licence.id])].sort();
 	writeFileSync(`${file}.${process.pid}`, `${JSON.stringify(accepted)}\n`);

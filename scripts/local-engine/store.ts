@@ -7,10 +7,11 @@
  * A file gets its name when it is complete and its hash is correct. The manifest has the revision, the sizes and the hashes. It stays
  * when the files are removed, so that the next download gets the same files.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import * as z from "zod";
+import { makeFolder } from "../make-folder.ts";
 import {
 	FileName,
 	GitBlob,
@@ -70,7 +71,7 @@ export function readManifest(folder: string, { repository, files }: Weights): Ma
 
 export function writeManifest(folder: string, manifest: Manifest): void {
 	const file = join(folderOf(folder, manifest.repository), MANIFEST);
-	mkdirSync(dirname(file), { recursive: true });
+	makeFolder(dirname(file));
 	const temporary = `${file}.${process.pid}`;
 	writeFileSync(temporary, `${JSON.stringify(manifest, undefined, "\t")}\n`);
 	renameSync(temporary, file);

@@ -5,6 +5,7 @@ import { LocalProblem } from "./problem.ts";
 interface FileFailure extends Error {
 	code: string;
 	path: string;
+	syscall?: string;
 }
 
 /** Of the owner, the rights, the disk's mount, or a file where a folder should be. */
@@ -20,12 +21,17 @@ const isFileFailure = (error: unknown): error is FileFailure =>
 /** `setting`: the variable with the folder. Another failure is returned as it is. */
 export function unwritable(error: unknown, folder: string, setting: string): unknown {
 	if (!isFileFailure(error)) return error;
-	const { code, path } = error;
-	const isBelow = path === folder || path.startsWith(join(folder, sep));
-	if (!isBelow || !CODES.has(code)) return error;
+	const { code, path, syscall } = error;
+	const isAbove = syscall === "mkdir" && join(folder, sep).startsWith(join(path, sep));
+	const isBelow = join(path, sep).startsWith(join(folder, sep));
+	// Some folders of the system, such as `/proc`, have no place for others.
+	const isNoPlace = syscall === "mkdir" && code === "ENOENT";
+	if (!(isAbove || isBelow) || !(isNoPlace || CODES.has(code))) return error;
 	return new LocalProblem(
 		"no_room",
-		`${path} cannot be written (${code}): change its owner or its rights, or set ${setting} to another folder`,
+		isNoPlace
+			? `${path} cannot be created (${code}): set ${setting} to another folder`
+			: `${path} cannot be written (${code}): change its owner or its rights, or set ${setting} to another folder`,
 		{ cause: error },
 	);
 }

@@ -387,6 +387,16 @@ describe("a sentence names the cure", () => {
 		});
 	});
 
+	it.skipIf(process.platform !== "linux")("of a folder where none can be created", async () => {
+		const env = { GANGLION_MODELS: "/proc/none/models", GANGLION_HUB: hub.url };
+		expect(await ganglion(["models", "pull", BGE.name], { env })).toMatchObject({
+			code: 1,
+			stderr: expect.stringContaining(
+				"error: /proc/none cannot be created (ENOENT): set GANGLION_MODELS to another folder\n",
+			),
+		});
+	});
+
 	it("of a licence, which is accepted once", async () => {
 		await expect(pull({ weights: LLAMA })).rejects.toThrow(
 			expect.objectContaining({

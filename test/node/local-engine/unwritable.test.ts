@@ -16,6 +16,18 @@ it.each(["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST"])("%s is explained", (c
 });
 
 it.each([
+	["at the folder", FOLDER],
+	["above it", join("/data")],
+	["below it", join(FOLDER, "a")],
+])("a place for no folder is explained: %s", (_, path) => {
+	const error = Object.assign(failureOf("ENOENT", path), { syscall: "mkdir" });
+	expect(explained(error)).toMatchObject({
+		code: "no_room",
+		message: `${path} cannot be created (ENOENT): set GANGLION_MODELS to another folder`,
+	});
+});
+
+it.each([
 	["a file that another process has removed", "ENOENT", join(FOLDER, "a")],
 	["a full disk", "ENOSPC", join(FOLDER, "a")],
 	["too many open files", "EMFILE", join(FOLDER, "a")],
