@@ -15,7 +15,7 @@ import * as z from "zod";
 import { ConfigError } from "../src/config/index.ts";
 import { didYouMean } from "../src/core/did-you-mean.ts";
 import { isRecord } from "../src/core/json.ts";
-import { explain } from "../src/schemas/explain.ts";
+import { expectedName, explain } from "../src/schemas/explain.ts";
 import { settingNames } from "./setting-names.ts";
 
 /** A configuration file and one of its environments. */
@@ -46,6 +46,9 @@ const Environment = z.object({
 });
 const ConfigFile = Environment.extend({ env: z.record(z.string(), Environment).optional() });
 
+/** Names of wrangler's configuration, which a command reads only with `--config`. */
+const WRANGLER_CONFIGS = ["wrangler.jsonc", "wrangler.json", "wrangler.toml"];
+
 /** Messages for the error codes of `jsonc-parser`. */
 const SYNTAX: Readonly<Record<string, string>> = {
 	CloseBraceExpected: "expected } or a comma",
@@ -61,9 +64,10 @@ const SYNTAX: Readonly<Record<string, string>> = {
 
 /** Throws a `ConfigError` if a file cannot be read. Its message never quotes a line, which may contain a key. */
 export function readVariables({ config, env, folder }: ConfigLocation = {}): Variables {
-	const environment = config === undefined ? {} : environmentOf(config, env);
+	const place = config === undefined ? (folder ?? process.cwd()) : dirname(config);
+	const environment = config === undefined ? withoutFile(place, env) : environmentOf(config, env);
 	const { vars = {} } = environment;
-	const secrets = secretsIn(config === undefined ? (folder ?? process.cwd()) : dirname(config), env);
+	const secrets = secretsIn(place, env);
 	return {
 		// A secret replaces the variable of the same name.
 		vars: Object.fromEntries(Object.entries(vars).filter(([name]) => !(name in secrets))),
@@ -105,6 +109,16 @@ function problemOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
 
+/** Without a configuration file, an environment can only have secrets. */
+function withoutFile(folder: string, env: string | undefined): z.output<typeof Environment> {
+	if (env === undefined || secretFilesOf(env).some((name) => existsSync(join(folder, name)))) return {};
+	const wrangler = WRANGLER_CONFIGS.find((name) => existsSync(join(folder, name)));
+	const cure = wrangler === undefined ? "name the file with --config" : `use --config ${wrangler}`;
+	throw new ConfigError([
+		`--env: no configuration file is read, so there is no environment ${JSON.stringify(env)}: ${cure}`,
+	]);
+}
+
 function environmentOf(file: string, env: string | undefined): z.output<typeof Environment> {
 	const parsed = parseConfigFile(file);
 	const { data, error } = ConfigFile.safeParse(parsed, { error: explain });
@@ -120,7 +134,7 @@ function environmentOf(file: string, env: string | undefined): z.output<typeof E
 	const environment = data.env?.[env];
 	if (!environment)
 		throw new ConfigError([
-			`--env: the file has ${environments.length > 0 ? environments.join(", ") : "no environments"}, found ${JSON.stringify(env)}`,
+			`--env: ${environments.length > 0 ? expectedName(environments, env) : `the file has no environments, found ${JSON.stringify(env)}`}`,
 		]);
 	return environment;
 }
@@ -169,13 +183,20 @@ function tomlIn(file: string, text: string): unknown {
 	}
 }
 
+/** The files with the secrets of one environment only. */
+const secretFilesOf = (env: string): [devVars: string, ...dotEnv: string[]] => [
+	`.dev.vars.${env}`,
+	`.env.${env}`,
+	`.env.${env}.local`,
+];
+
 function secretsIn(folder: string, env: string | undefined): Record<string, string> {
-	const ofEnvironment = (name: string): string[] => (env === undefined ? [] : [`${name}.${env}`]);
-	const devVars = [...ofEnvironment(".dev.vars"), ".dev.vars"]
+	const [ofEnvironment, ...dotEnv] = env === undefined ? [] : secretFilesOf(env);
+	const devVars = [ofEnvironment ?? ".dev.vars", ".dev.vars"]
 		.map((name) => join(folder, name))
 		.find((file) => existsSync(file));
 	if (devVars !== undefined) return parseDotEnv(readFileSync(devVars));
-	const files = [".env", ".env.local", ...ofEnvironment(".env").flatMap((name) => [name, `${name}.local`])]
+	const files = [".env", ".env.local", ...dotEnv]
 		.map((name) => join(folder, name))
 		.filter((file) => existsSync(file));
 	const parsed = Object.assign({}, ...files.map((file) => parseDotEnv(readFileSync(file))));

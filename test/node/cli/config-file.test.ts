@@ -134,4 +134,21 @@ describe("readVariables", () => {
 	])("refuses %s outside vars, where it has no effect", (_, json, problem) =>
 		expect(() => readVariables({ config: write("w.json", json) })).toThrow(problem),
 	);
+
+	it("refuses an environment that the file does not have, with the one that is meant", () => {
+		const config = write("w.json", '{"env":{"staging":{},"production":{}}}');
+		expect(() => readVariables({ config, env: "stagin" })).toThrow(
+			'--env: expected "staging" or "production", found "stagin"; did you mean "staging"?',
+		);
+	});
+
+	it("refuses an environment without a file, unless it has secrets of its own", () => {
+		const read = () => readVariables({ folder, env: "staging" });
+		const refusal = '--env: no configuration file is read, so there is no environment "staging": ';
+		expect(read).toThrow(`${refusal}name the file with --config`);
+		write("wrangler.toml", TOML);
+		expect(read).toThrow(`${refusal}use --config wrangler.toml`);
+		write(".env.staging.local", "A=1\n");
+		expect(read().secrets).toEqual({ A: "1" });
+	});
 });
