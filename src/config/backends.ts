@@ -9,9 +9,10 @@ import { isRecord } from "../core/json.ts";
 import { lazy } from "../core/lazy.ts";
 import { present } from "../core/present.ts";
 import type { ConfiguredBackend } from "../pipeline/plan.ts";
-import { expectedName, list } from "../schemas/explain.ts";
+import { expectedName, fieldNotes, list } from "../schemas/explain.ts";
 import { AdaptersSetting } from "./adapters.ts";
 import { positiveCount } from "./amounts.ts";
+import { backendFieldNote } from "./backend-fields.ts";
 import { BackendPrice } from "./backend-price.ts";
 import { engineHint } from "./engine-names.ts";
 import { type Env, headers, secret } from "./headers.ts";
@@ -47,10 +48,11 @@ const engineSettings = (env: Env) =>
 
 /** All backends have the same schemas. That of a pool is larger than all others together. */
 const schemasFor = (env: Env) => {
-	const engine = lazy(() => engineSettings(env));
+	const notes = { unknown: backendFieldNote };
+	const engine = lazy(() => engineSettings(env).register(fieldNotes, notes));
 	return {
 		engine,
-		pooled: lazy(() => engine().extend({ pool: PoolSetting().optional() })),
+		pooled: lazy(() => engine().extend({ pool: PoolSetting().optional() }).register(fieldNotes, notes)),
 		bound: lazy(() => boundSettings(env)),
 	};
 };

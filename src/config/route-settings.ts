@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Timeouts } from "../backends/backend.ts";
 import { present } from "../core/present.ts";
 import { DEFAULT_RETRIES, type Retries, type RouteSettings } from "../pipeline/plan.ts";
+import { fieldNotes } from "../schemas/explain.ts";
 import { camelCased } from "./camel-case.ts";
 import { milliseconds, SetTimeouts } from "./timeouts.ts";
 
@@ -27,6 +28,28 @@ export interface ReadSettings {
 	timeouts: Partial<Timeouts>;
 }
 
+/** Those that a route does not have. */
+export const FIELDS_OF_TARGETS = new Set([
+	"backend",
+	"continues",
+	"headers",
+	"loras",
+	"model",
+	"weight",
+	"weights",
+]);
+
+/** Those that a target does not have. */
+export const FIELDS_OF_ROUTES = new Set([
+	"coalesce_ms",
+	"hedge_ms",
+	"passthrough",
+	"retries",
+	"shadow",
+	"sticky",
+	"strict",
+]);
+
 export const Settings = z
 	.strictObject({
 		// Parsed separately.
@@ -43,6 +66,10 @@ export const Settings = z
 	.refine(({ hedge_ms, passthrough }) => !passthrough || hedge_ms === undefined, {
 		path: ["hedge_ms"],
 		error: 'is not possible with "passthrough": true: remove one of the two',
+	})
+	.register(fieldNotes, {
+		unknown: (field) =>
+			FIELDS_OF_TARGETS.has(field) ? `: it is a field of a target, as in targets[0].${field}` : undefined,
 	})
 	.transform(
 		({ timeouts = {}, retries, hedge_ms, coalesce_ms, sticky, passthrough, strict }): ReadSettings => {

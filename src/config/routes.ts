@@ -3,12 +3,12 @@ import * as z from "zod";
 import { isRecord } from "../core/json.ts";
 import type { ConfiguredBackend, Continuation } from "../pipeline/plan.ts";
 import type { Route } from "../pipeline/route.ts";
-import { expectedName, kindOf } from "../schemas/explain.ts";
+import { expectedName, fieldNotes, kindOf } from "../schemas/explain.ts";
 import { positiveAmount } from "./amounts.ts";
 import { refuseSecondKey, SIMULATOR } from "./backends.ts";
 import { type Env, headers } from "./headers.ts";
 import type { Path, Problems } from "./problems.ts";
-import { type ReadSettings, Settings } from "./route-settings.ts";
+import { FIELDS_OF_ROUTES, type ReadSettings, Settings } from "./route-settings.ts";
 import { SetTimeouts } from "./timeouts.ts";
 
 /** `*` alone would allow all models of the engine. */
@@ -29,31 +29,39 @@ const EXAMPLE = '{"backend": "NAME"}';
 const targets = (env: Env) =>
 	z
 		.array(
-			z.strictObject(
-				{
-					// Checked below, against the backends.
-					backend: z.unknown().optional(),
-					model: z
-						.string()
-						.min(1)
-						.refine((model) => !model.includes("*"), "expected the name of one model, found a pattern")
-						.optional(),
-					weight: positiveAmount.optional(),
-					headers: headers(env).optional(),
-					timeouts: SetTimeouts.optional(),
-					continues: z.literal([true, false, "prefill", "vllm"]).optional(),
-					weights: weights.optional(),
-					// Set by `--engine local`, for the list of routes.
-					weights_absent: z.literal(true).optional(),
-					loras: z.array(adapter).min(1).optional(),
-				},
-				{
-					error: ({ code, input }) =>
-						code === "invalid_type"
-							? `expected a target such as ${EXAMPLE}, found ${kindOf(input)}`
+			z
+				.strictObject(
+					{
+						// Checked below, against the backends.
+						backend: z.unknown().optional(),
+						model: z
+							.string()
+							.min(1)
+							.refine((model) => !model.includes("*"), "expected the name of one model, found a pattern")
+							.optional(),
+						weight: positiveAmount.optional(),
+						headers: headers(env).optional(),
+						timeouts: SetTimeouts.optional(),
+						continues: z.literal([true, false, "prefill", "vllm"]).optional(),
+						weights: weights.optional(),
+						// Set by `--engine local`, for the list of routes.
+						weights_absent: z.literal(true).optional(),
+						loras: z.array(adapter).min(1).optional(),
+					},
+					{
+						error: ({ code, input }) =>
+							code === "invalid_type"
+								? `expected a target such as ${EXAMPLE}, found ${kindOf(input)}`
+								: undefined,
+					},
+				)
+				.register(fieldNotes, {
+					unknown: (field) =>
+						FIELDS_OF_ROUTES.has(field)
+							? ` of a target: it is a setting of the route, as in {"targets": [${EXAMPLE}], "${field}": …}`
 							: undefined,
-				},
-			),
+					internal: ["weights_absent"],
+				}),
 		)
 		.min(1);
 

@@ -15,6 +15,15 @@ const KINDS: Record<string, string> = {
 	string: "text",
 };
 
+/** What messages say about the fields of an object. A schema has its own with `.register(fieldNotes, …)`. */
+interface FieldNotes {
+	/** The end of the sentence about an unknown field that belongs to another place, or has another name. */
+	unknown(field: string): string | undefined;
+	/** Fields that users do not set. */
+	internal?: readonly string[];
+}
+export const fieldNotes = z.registry<FieldNotes>();
+
 /** zod's `error` option. One line, or one line for each unknown key. Not called for schemas with a message of their own. */
 export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 	switch (issue.code) {
@@ -28,10 +37,14 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 				? expectedName(issue.values, issue.input)
 				: `expected ${list(issue.values.map(shownValue), "or")}, found ${foundValue(issue.input)}`;
 		case "unrecognized_keys": {
-			const known = knownKeys(issue.inst);
+			const notes = notesOf(issue.inst);
+			const known = knownKeys(issue.inst).filter((key) => !notes?.internal?.includes(key));
 			const only = known.length > 0 ? `, only ${list(known.map(shownKey), "and")}` : "";
 			return issue.keys
-				.map((key) => `expected no such field${inner(issue.inst, key) || didYouMean(key, known) || only}`)
+				.map(
+					(key) =>
+						`expected no such field${notes?.unknown(key) ?? (inner(issue.inst, key) || didYouMean(key, known) || only)}`,
+				)
 				.join("\n");
 		}
 		case "too_small": {
@@ -61,6 +74,9 @@ function knownKeys(schema: unknown): string[] {
 		return schema.keyType.options.map(String);
 	return [];
 }
+
+const notesOf = (schema: unknown): FieldNotes | undefined =>
+	schema instanceof z.ZodType ? fieldNotes.get(schema) : undefined;
 
 const shownValue = (value: unknown): string => (typeof value === "string" ? quote(value) : String(value));
 

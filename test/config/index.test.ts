@@ -443,8 +443,8 @@ describe("ConfigError", () => {
 		[{ kind: "openai", url: 5 }, "BACKENDS.a.url: expected text, found a number"],
 		[{ ...OLLAMA, uri: "x" }, 'BACKENDS.a.uri: expected no such field; did you mean "url"?'],
 		[
-			{ ...OLLAMA, token: "x" },
-			"BACKENDS.a.token: expected no such field, only url, urls, key, headers, timeouts, system_messages, num_ctx, api, price, adapters and pool",
+			{ ...OLLAMA, colour: "x" },
+			"BACKENDS.a.colour: expected no such field, only url, urls, key, headers, timeouts, system_messages, num_ctx, api, price, adapters and pool",
 		],
 		[{ kind: "simulator", url: OLLAMA.url }, "BACKENDS.a.url: expected no such field"],
 		[
@@ -785,6 +785,36 @@ describe("a mistake has its cure", () => {
 			"a field of a pool that is not set",
 			{ BACKENDS: { gpu: { kind: "openai", url: URL, max_requests: 5 } } },
 			'BACKENDS.gpu.max_requests: expected no such field; did you mean "pool.max_requests"?',
+		],
+		...["api_key", "apiKey", "token"].map((field): [string, object, string] => [
+			"another name of a key",
+			{ BACKENDS: { gpu: { kind: "openai", url: URL, [field]: "sk-1" } } },
+			`BACKENDS.gpu.${field}: expected no such field: use "key", the name of a secret, as in "key": "ENGINE_KEY"`,
+		]),
+		[
+			"a model of a backend",
+			{ BACKENDS: { gpu: { kind: "openai", url: URL, model: "m" } } },
+			"BACKENDS.gpu.model: expected no such field: it is a field of a target, as in ROUTES.m[0].model",
+		],
+		[
+			"a backend that has a setting of routes",
+			{ BACKENDS: { gpu: { kind: "openai", url: URL, retries: {} } } },
+			"BACKENDS.gpu.retries: expected no such field: it is a setting of a route, as in ROUTES.m.retries",
+		],
+		[
+			"a target that has a setting of routes",
+			{ ROUTES: { m: [{ backend: "simulator", retries: {} }] } },
+			'ROUTES.m[0].retries: expected no such field of a target: it is a setting of the route, as in {"targets": [{"backend": "NAME"}], "retries": …}',
+		],
+		[
+			"a route that has a field of targets",
+			{ ROUTES: { m: { targets: [{ backend: "simulator" }], weight: 2 } } },
+			"ROUTES.m.weight: expected no such field: it is a field of a target, as in targets[0].weight",
+		],
+		[
+			"a target with an unknown field, without those that users do not set",
+			{ ROUTES: { m: [{ backend: "simulator", colour: 2 }] } },
+			"ROUTES.m[0].colour: expected no such field, only backend, model, weight, headers, timeouts, continues, weights and loras",
 		],
 		[
 			"the name of a backend instead of a target",
