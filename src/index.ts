@@ -54,16 +54,13 @@ function gateway(config: Config) {
 	};
 }
 
-/** To parse each address would cost a small request about 1%. */
-const isHealth = ({ url }: Request): boolean =>
-	url.includes(HEALTH_PATH) && new URL(url).pathname === HEALTH_PATH;
+const isHealth = ({ url }: Request): boolean => new URL(url).pathname === HEALTH_PATH;
 
 export default {
 	fetch(request: Request) {
-		if (isHealth(request)) return current.app.fetch(request);
 		const hops = hopsOf(request.headers);
-		if (hops > MAX_HOPS) return looping();
-		if (background.isClosed) return closing();
+		if (hops > MAX_HOPS && !isHealth(request)) return looping();
+		if (background.isClosed && !isHealth(request)) return closing();
 		const { app } = current;
 		return hops === 0 ? app.fetch(request) : withHops(hops, () => app.fetch(request));
 	},
