@@ -13,6 +13,11 @@ const MAX_INSTANCES = 5_000;
 const DEFAULT_PAGES = 10_000;
 const MAX_PAGES = 100_000;
 
+const BucketName = z.string().regex(/^[\w.-]{1,64}$/, {
+	error:
+		"expected a name such as \"manuals\", of up to 64 letters, digits, '.', '_' and '-', found another text",
+});
+
 const bucket = (env: Env) =>
 	z.strictObject({
 		/** The name of an R2 binding. */
@@ -32,7 +37,7 @@ export const searchSchema = (env: Env) =>
 			/** Of an account. */
 			max_instances: positiveCount.max(MAX_INSTANCES).default(DEFAULT_INSTANCES),
 			/** Buckets that may be sources, by the name that an instance has. */
-			buckets: z.record(z.string().regex(/^[\w.-]{1,64}$/), bucket(env)).default({}),
+			buckets: z.record(BucketName, bucket(env)).default({}),
 			/** Websites may be sources. */
 			allow_network: z.boolean().default(false),
 			/** Also those of a private network. */

@@ -78,7 +78,12 @@ const MAX_PATTERN = 500;
 const CustomProfiles = lazy(() =>
 	z
 		.record(
-			z.string().regex(/^[a-z0-9_-]{1,64}$/i),
+			z
+				.string()
+				.regex(
+					/^[a-z0-9_-]{1,64}$/i,
+					'expected a name such as "order-numbers": 1 to 64 letters, digits, _ or -',
+				),
 			z.strictObject({
 				pattern: z
 					.string()
@@ -136,7 +141,10 @@ const Dlp = lazy(() =>
 const MAX_COLLECTORS = 10;
 const OtelTarget = lazy(() =>
 	z.strictObject({
-		url: z.url({ protocol: /^https?$/ }),
+		url: z.url({
+			protocol: /^https?$/,
+			error: 'expected an http or https address such as "https://collector.example.com/v1/traces"',
+		}),
 		headers: HeaderValues().optional(),
 		authorization: HeaderValue().nullish(),
 		content_type: z.enum(["json", "protobuf"]).optional(),

@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import { asQuestion, didYouMean, quote } from "../core/did-you-mean.ts";
+import { isRecord } from "../core/json.ts";
 
 const KINDS: Record<string, string> = {
 	array: "a list",
@@ -36,6 +37,8 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 			return issue.values.every((value) => typeof value === "string")
 				? expectedName(issue.values, issue.input)
 				: `expected ${list(issue.values.map(shownValue), "or")}, found ${foundValue(issue.input)}`;
+		case "invalid_union":
+			return issue.inst instanceof z.ZodDiscriminatedUnion ? kindOfUnion(issue.inst, issue.input) : undefined;
 		case "unrecognized_keys": {
 			const notes = notesOf(issue.inst);
 			const known = knownKeys(issue.inst).filter((key) => !notes?.internal?.includes(key));
@@ -59,6 +62,12 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 		default:
 			return undefined;
 	}
+}
+
+/** The issue has the path of the field by which the union chooses. */
+function kindOfUnion({ _zod: { def, propValues } }: z.ZodDiscriminatedUnion, input: unknown): string {
+	const names = [...(propValues?.[def.discriminator] ?? [])].map(String);
+	return expectedName(names, isRecord(input) ? input[def.discriminator] : undefined);
 }
 
 function sizeOf(input: unknown): { found: unknown; unit: "characters" | "items" | "" } {
