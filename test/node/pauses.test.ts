@@ -87,6 +87,7 @@ describe.each([
 	"a piece of a store",
 	"a short call",
 	"an attempt of a gateway",
+	"the answer of a hedged call",
 ])("the limit for %s", (kind) => {
 	it.each([1, 20, 60, 99])(
 		"passed %d ms ago: what has arrived is read",

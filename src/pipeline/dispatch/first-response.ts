@@ -3,6 +3,7 @@
  * with `hedge_ms` starts a second attempt in parallel. The first answer wins, and the other attempt is cancelled.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
+import { startNativeTimer } from "../../core/lazy-timer.ts";
 import { isHedgeable } from "../../tasks/traits.ts";
 import type { DispatchState, StartedAnswer } from "./dispatch-state.ts";
 import { decide, pauseMs } from "./retry-policy.ts";
@@ -55,14 +56,14 @@ async function tryTargets(
 
 function hedge(state: DispatchState, hedgeMs: number): Promise<StartedAnswer> {
 	const { signal } = state.context;
+	const { startTimer = startNativeTimer } = state.services;
 	const attempts = new Set<AbortController>();
-	const timer = new AbortController();
 	let over = false;
 	const { promise, resolve, reject } = Promise.withResolvers<StartedAnswer>();
 	const finish = (settle: () => void) => {
 		if (over) return;
 		over = true;
-		timer.abort();
+		timer.cancel();
 		for (const attempt of attempts) attempt.abort();
 		settle();
 	};
@@ -79,12 +80,7 @@ function hedge(state: DispatchState, hedgeMs: number): Promise<StartedAnswer> {
 			(error: unknown) => finish(() => reject(error)),
 		);
 	};
+	const timer = startTimer(hedgeMs, () => start(true), signal);
 	start(false);
-	state.services.wait(hedgeMs, timer.signal).then(
-		() => {
-			if (!over) start(true);
-		},
-		() => {},
-	);
 	return promise;
 }

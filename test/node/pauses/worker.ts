@@ -8,6 +8,8 @@ import type { GatewayRequest } from "../../../src/gateways/request.ts";
 import { CallDeadline } from "../../../src/outbound/deadline.ts";
 import { limitedBody } from "../../../src/outbound/limited-body.ts";
 import { shortCall } from "../../../src/outbound/short-call.ts";
+import type { DispatchState, StartedAnswer } from "../../../src/pipeline/dispatch/dispatch-state.ts";
+import { firstResponse } from "../../../src/pipeline/dispatch/first-response.ts";
 
 interface Environment {
 	ENGINE: string;
@@ -85,7 +87,27 @@ const KINDS: Record<string, Begin> = {
 		} as unknown as GatewayRequest;
 		return attempt(request, ({ signal }) => fetch(`${engine}/complete`, { signal }));
 	},
+	"the answer of a hedged call": async (engine) => {
+		const answer = fetch(`${engine}/complete`);
+		return (hedgeMs) => firstResponse(stateOf(answer, hedgeMs));
+	},
 };
+
+/** A dispatch whose first call has this answer. The choice of a target for a second call fails. */
+function stateOf(answer: Promise<Response>, hedgeMs: number): DispatchState {
+	const state = {
+		...{ context: { signal: new AbortController().signal }, plan: { hedgeMs, retries: { attempts: 1 } } },
+		...{ call: { task: "text-generation", input: { messages: [] } } },
+		services: { health: { circuit: () => "closed" } },
+		nextTarget: (isSecond: boolean) => {
+			if (isSecond) throw late();
+			return {};
+		},
+		attempt: () => answer as Promise<unknown> as Promise<StartedAnswer>,
+	};
+	return state as unknown as DispatchState;
+}
+
 /** The names of the failures at a limit. */
 const LATE: readonly unknown[] = ["timeout", "attemptTimeout", "TimeoutError"];
 

@@ -3,6 +3,7 @@
 import { onTestFinished } from "vitest";
 import type { Admission } from "../../../src/accounts/admission.ts";
 import { AiError } from "../../../src/core/errors.ts";
+import { type StartTimer, startNativeTimer } from "../../../src/core/lazy-timer.ts";
 import { IsolateHealth } from "../../../src/fleet/health.ts";
 import { adHocModel } from "../../../src/models/catalog.ts";
 import type { DispatchContext } from "../../../src/pipeline/dispatch/dispatch-state.ts";
@@ -99,6 +100,13 @@ export function world({ plan = {}, replies, targets = {}, random = 0, admission 
 		retries: { attempts: 1, baseMs: 100, maxMs: 5_000 },
 		...plan,
 	};
+	/** The timer of a hedge is one of the waits. The limits of calls have real time. */
+	const startTimer: StartTimer = (ms, onTime, left) => {
+		if (ms !== plan.hedgeMs) return startNativeTimer(ms, onTime, left);
+		const timer = new AbortController();
+		services.wait(ms, timer.signal).then(onTime, () => {});
+		return { cancel: () => timer.abort() };
+	};
 	const runIn = (context: Partial<DispatchContext>, call: TaskCall) => {
 		const { exchange } = observedExchange({ now: () => clock.now, admission, logged });
 		// What its replies hold counts for all tests of the Worker.
@@ -106,7 +114,12 @@ export function world({ plan = {}, replies, targets = {}, random = 0, admission 
 			if (exchange.state !== "ended") exchange.fail(new AiError("aborted"));
 		});
 		const { signal } = caller;
-		return dispatch(fullPlan, call, { exchange, model: adHocModel("m"), signal, ...context }, services);
+		return dispatch(
+			fullPlan,
+			call,
+			{ exchange, model: adHocModel("m"), signal, ...context },
+			{ ...services, startTimer },
+		);
 	};
 	const run = (call: TaskCall = CHAT) => runIn({}, call);
 	return {
