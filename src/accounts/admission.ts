@@ -95,7 +95,7 @@ export interface Admission {
 	cost: CostEstimate;
 	/** The model has a price that is unknown, so a token's own budget cannot be enforced. */
 	unpriced?: true;
-	/** Milliseconds after which the request expires: if it is not settled by then, its reservation is charged. */
+	/** Milliseconds after which the request expires: if it is not settled by then, its reservation is charged until it is. */
 	holdMs: number;
 	/** The isolate sends the request again if it is refused, so a refusal is not counted. */
 	provisional?: true;
@@ -123,8 +123,8 @@ export type Admitted =
 	  };
 
 /**
- * `failed`: no answer, not billed. `interrupted`: a stream broke off. `cancelled`: the caller disconnected. `expired`: never
- * settled, so the reservation was charged.
+ * `failed`: no answer, not billed. `interrupted`: a stream broke off. `cancelled`: the caller disconnected. `expired`: not
+ * settled, so the reservation is charged.
  */
 export const OUTCOMES = ["ok", "failed", "interrupted", "cancelled", "expired"] as const;
 export type Outcome = (typeof OUTCOMES)[number];

@@ -1,7 +1,7 @@
 /**
  * Admits a request, from a lease of this isolate or by one call of the account's object: it verifies the credential, counts
  * the request against its rates and reserves what it may cost. The exchange then holds the reservation and settles it when it
- * ends. A reservation that is never settled is charged in full some time after `holdMs`.
+ * ends. A reservation that is never settled is charged in full some time after `holdMs`; a late settlement replaces the charge.
  */
 import type { Admission, AdmissionGrant, Ledgers } from "../accounts/admission.ts";
 import { GatewayRequired } from "../accounts/bound-gateway.ts";

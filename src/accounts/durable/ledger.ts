@@ -20,11 +20,12 @@ import {
 	type VerifiedToken,
 	withTokenLimits,
 } from "./decision.ts";
+import { ExpiredRequests } from "./expired-requests.ts";
 import { LeasedRequests, type LedgerBooks } from "./leased-requests.ts";
 import type { BatchCopy } from "./leases.ts";
 import { type LimitStatus, type LimitStatusQuery, usedOf, withTokenBudgets } from "./limit-status.ts";
 import { Refusals } from "./refusals.ts";
-import { expiredSettlement, type OpenRequest, type RequestRecord, validSettlement } from "./request-rows.ts";
+import { type OpenRequest, type RequestRecord, validSettlement } from "./request-rows.ts";
 import { Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
 import type { AccountStorage, TableOptions } from "./row-table.ts";
 import { Usage, type UsageQuery, type UsageReport } from "./usage.ts";
@@ -45,6 +46,7 @@ export class Ledger {
 	readonly #windows = new Windows();
 	readonly #counted: CountedRequests;
 	readonly #leased: LeasedRequests;
+	readonly #expired: ExpiredRequests;
 	readonly #books: LedgerBooks;
 	/** The open requests, by ticket. Settlement and expiry remove them. */
 	readonly #open = new Map<string, OpenRequest>();
@@ -67,6 +69,7 @@ export class Ledger {
 			settle: (settlements, now) => this.#settle(settlements, now),
 		};
 		this.#leased = new LeasedRequests(storage, this.#books, options);
+		this.#expired = new ExpiredRequests(this.#books);
 		if (options.isNew) return;
 		const instant = this.#clock.read();
 		if (instant.corrected !== undefined) logCorrection(instant.corrected);
@@ -139,7 +142,7 @@ export class Ledger {
 		return this.#storage.transactionSync(() => this.#leased.book(batch, now));
 	}
 
-	/** The first settlement of an open ticket counts. Writes all of the batch. If this throws, the caller must drop the ledger. */
+	/** The first settlement of a ticket that is open or has expired counts. Writes all of the batch. If this throws, the caller must drop the ledger. */
 	settle(settlements: readonly Settlement[]): void {
 		const { now } = this.#read();
 		this.#storage.transactionSync(() => this.#settle(settlements, now));
@@ -150,7 +153,8 @@ export class Ledger {
 		const first = new Map<string, readonly [OpenRequest, Settlement]>();
 		for (const settlement of settlements) {
 			const request = this.#open.get(settlement.ticket);
-			if (request && !first.has(settlement.ticket))
+			if (!request) this.#expired.settle(settlement, now);
+			else if (!first.has(settlement.ticket))
 				first.set(settlement.ticket, [request, validSettlement(settlement, request)]);
 		}
 		if (first.size === 0) return;
@@ -167,14 +171,17 @@ export class Ledger {
 	}
 
 	/**
-	 * Settles the expired requests at their reservations, and charges leases that were not returned. If this throws, the caller
-	 * must drop the ledger.
+	 * Charges the expired requests their reservations, and leases that were not returned. If this throws, the caller must drop the
+	 * ledger.
 	 */
 	expire(): void {
 		const { now } = this.#read();
-		this.#storage.transactionSync(() => this.#leased.chargeOverdue(now));
 		const expired = [...this.#open.values()].filter(({ expiresAt }) => expiresAt <= now);
-		this.settle(expired.map(expiredSettlement));
+		this.#storage.transactionSync(() => {
+			this.#leased.chargeOverdue(now);
+			this.#expired.charge(expired, now);
+		});
+		for (const { ticket } of expired) this.#open.delete(ticket);
 	}
 
 	/** Forgives the charge of a lease. If this throws, the caller must drop the ledger. */

@@ -18,8 +18,8 @@ import { KEPT_MS, Segments, type SettledRow } from "./segments.ts";
 import { WINDOW_MS } from "./windows.ts";
 
 /**
- * A row is an open request, or a lease that was charged: later reports reduce the charge. A settlement moves the request to a
- * segment. Tables of earlier versions have settled requests too. The alarm deletes settled rows after 7 days.
+ * A row is an open request, or a charge: that of a lease, which later reports reduce, or of an expired request, which its settlement replaces. A
+ * settlement moves the request to a segment. Tables of earlier versions have settled requests too. The alarm deletes settled rows after 7 days.
  *
  * The only index is the id: an index is a second write for each admission, and only the rebuild after a start reads by other
  * columns.
@@ -107,11 +107,28 @@ export class Requests {
 			ids.push(each[0].id);
 			rows.push(this.#settledRow(settledAt, each));
 		}
-		this.#table.delete("id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
+		this.#close(ids);
 		this.#segments.add(rows);
 	}
 
-	/** Writes a charged lease. Returns the id of its row. */
+	/** Deletes rows of requests whose state changes. */
+	#close(ids: readonly number[]): void {
+		this.#table.delete("id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
+	}
+
+	/** Writes the charges of expired requests. Returns the ids of their rows. */
+	expire(settledAt: number, charges: readonly (readonly [OpenRequest, Settlement])[]): number[] {
+		this.#close(charges.map(([{ id }]) => id));
+		return charges.map((charge) => this.charge(settledAt, charge));
+	}
+
+	/** Moves an expired request, whose charge is this row, to a segment. */
+	replaceCharge(id: number, settledAt: number, settled: readonly [OpenRequest, Settlement]): void {
+		this.#close([id]);
+		this.#segments.add([this.#settledRow(settledAt, settled)]);
+	}
+
+	/** Writes a charge. Returns the id of its row. */
 	charge(settledAt: number, charge: readonly [OpenRequest, Settlement]): number {
 		const row = { ...this.#settledRow(settledAt, charge), expiresAt: charge[0].expiresAt };
 		this.#table.write(row);

@@ -77,6 +77,18 @@ const TABLE = dailyLayout<Dimension, keyof UsageCounts>(
 	COUNTS,
 );
 
+type Charge = Pick<OpenRequest, "admittedAt" | "model" | "task" | "token">;
+
+/** Charges have no backend. */
+const CHARGES = "day = ? AND model = ? AND task = ? AND token = ? AND backend = ''";
+
+const keyOf = ({ admittedAt, model, task, token }: Charge): string[] => [
+	utcDay(admittedAt),
+	model,
+	task,
+	token,
+];
+
 const NO_ANSWER = { answered: 0, latencyMs: 0, firstTokenMs: 0 };
 
 export class Usage extends DailyTable<Dimension, keyof UsageCounts> {
@@ -104,13 +116,16 @@ export class Usage extends DailyTable<Dimension, keyof UsageCounts> {
 		this.add(sums.values());
 	}
 
-	/** Reduces the cost of a charge, which has no backend. */
-	reduce(
-		{ admittedAt, model, task, token }: Pick<OpenRequest, "admittedAt" | "model" | "task" | "token">,
-		microNeurons: number,
-	): void {
-		const where = "day = ? AND model = ? AND task = ? AND token = ? AND backend = ''";
-		this.table.subtract("microNeurons", microNeurons, where, utcDay(admittedAt), model, task, token);
+	/** Reduces the cost of a charge. */
+	reduce(charge: Charge, microNeurons: number): void {
+		this.table.subtract("microNeurons", microNeurons, CHARGES, ...keyOf(charge));
+	}
+
+	/** Removes the charge of an expired request. */
+	removeCharge(request: OpenRequest): void {
+		this.reduce(request, request.reserved);
+		this.table.subtract("requests", 1, CHARGES, ...keyOf(request));
+		this.table.delete(`${CHARGES} AND requests = 0`, ...keyOf(request));
 	}
 
 	report({ from, to, by, ...where }: UsageQuery): UsageReport {

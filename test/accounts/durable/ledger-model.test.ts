@@ -28,6 +28,8 @@ interface ModelRequest {
 	settledAt?: number;
 	/** Position among the settled requests. */
 	settledAs?: number;
+	/** It has expired since the last restart, so that its settlement replaces the charge. */
+	replaceable?: boolean;
 	microNeurons: number;
 }
 
@@ -63,6 +65,7 @@ class Model {
 	restart(): void {
 		this.latest = Math.max(0, ...this.requests.flatMap(({ at, settledAt = 0 }) => [at, settledAt]));
 		this.day = "";
+		for (const request of this.requests) request.replaceable = false;
 	}
 
 	today(of: (request: ModelRequest) => boolean): { spent: number; reserved: number } {
@@ -112,7 +115,8 @@ class Model {
 
 	settle({ ticket, outcome, microNeurons }: Settlement): void {
 		const request = this.requests.find((other) => other.ticket === ticket);
-		if (!request || request.outcome) return;
+		if (!request || (request.outcome && !request.replaceable)) return;
+		request.replaceable = false;
 		request.outcome = outcome;
 		request.settledAt = this.now;
 		request.settledAs = ++this.#settlements;
@@ -125,6 +129,7 @@ class Model {
 				Object.assign(request, {
 					...{ outcome: "expired", settledAt: this.now, microNeurons: request.reserved },
 					settledAs: ++this.#settlements,
+					replaceable: true,
 				});
 	}
 

@@ -562,10 +562,82 @@ describe("expiry", () => {
 					settledAt: NOON + 5_000,
 				}),
 			]);
-			bench.ledger.settle([settlement(late, { microNeurons: 1 })]);
-			expect(account(bench)).toMatchObject({ spent: 300 });
 			expect(bench.ledger.expiryOf(slow)).toBe(NOON + 9_000);
 		}));
+
+	describe("of a request whose process is late", () => {
+		const expire = (bench: LedgerBench): string => {
+			const ticket = reserve(bench, 300, { holdMs: 5_000 });
+			bench.time += 5_000;
+			bench.ledger.expire();
+			return ticket;
+		};
+
+		it("is replaced by the settlement, once: in the record, in the usage and in the budgets", () =>
+			withLedger((bench) => {
+				const ticket = expire(bench);
+				bench.time += 1_000;
+				const late = settlement(ticket, { microNeurons: 120, backend: "engine", outputTokens: 7 });
+				bench.ledger.settle([late, settlement(ticket, { microNeurons: 1 })]);
+				bench.ledger.settle([settlement(ticket, { microNeurons: 2 })]);
+				const replaced = (): void => {
+					expect(account(bench)).toMatchObject({ spent: 120, reserved: 0 });
+					expect(bench.ledger.usage({ by: ["backend"] }).rows).toEqual([
+						expect.objectContaining({ backend: "engine", requests: 1, microNeurons: 120, outputTokens: 7 }),
+					]);
+					expect(bench.ledger.requests({}).requests).toEqual([
+						expect.objectContaining({ ticket, outcome: "ok", microNeurons: 120, settledAt: NOON + 6_000 }),
+					]);
+				};
+				replaced();
+				bench.restart();
+				replaced();
+			}));
+
+		it("is free if no engine answered", () =>
+			withLedger((bench) => {
+				const ticket = expire(bench);
+				bench.ledger.settle([settlement(ticket, { outcome: "failed", microNeurons: 0 })]);
+				expect(account(bench)).toMatchObject({ spent: 0, reserved: 0 });
+				expect(bench.ledger.usage({ by: [] }).total).toMatchObject({
+					requests: 1,
+					failed: 1,
+					microNeurons: 0,
+				});
+			}));
+
+		it("remains after a restart of the object: the process has ended, too", () =>
+			withLedger((bench) => {
+				const ticket = expire(bench);
+				bench.restart();
+				bench.ledger.settle([settlement(ticket, { microNeurons: 120 })]);
+				expect(account(bench)).toMatchObject({ spent: 300, reserved: 0 });
+				expect(bench.ledger.requests({}).requests).toMatchObject([{ ticket, outcome: "expired" }]);
+			}));
+
+		it("is that of the day of the admission, also after midnight", () =>
+			withLedger((bench) => {
+				bench.time = MIDNIGHT - 1_000;
+				const ticket = expire(bench);
+				expect(account(bench)).toMatchObject({ spent: 0, reserved: 0 });
+				bench.ledger.settle([settlement(ticket, { microNeurons: 120 })]);
+				expect(account(bench)).toMatchObject({ spent: 0, reserved: 0 });
+				expect(used(bench)).toEqual([["2026-11-21", 1, 120]]);
+			}));
+
+		it("is final for the oldest of more than 1,000", () =>
+			withLedger((bench) => {
+				const tickets = Array.from({ length: 1_001 }, () =>
+					reserve(bench, 2, { holdMs: 5_000, budgets: [] }),
+				);
+				bench.time += 5_000;
+				bench.ledger.expire();
+				bench.ledger.settle(tickets.map((ticket) => settlement(ticket, { microNeurons: 1 })));
+				const { requests } = bench.ledger.requests({ outcome: "expired" });
+				expect(requests.map(({ ticket }) => ticket)).toEqual(tickets.slice(0, 1));
+				expect(used(bench)).toEqual([["2026-11-21", 1_001, 1_002]]);
+			}));
+	});
 });
 
 describe("sweep", () => {

@@ -1,0 +1,58 @@
+/**
+ * Requests that were charged their reservations, because no settlement had come in time. The process that runs one may only be late: it was paused,
+ * or had too little CPU, and the alarm of the object came before its settlement. The settlement then replaces the charge. In memory: a process
+ * that ends settles nothing, and its object ends with it, or knows nothing of the charges after its next start.
+ */
+import type { Settlement } from "../admission.ts";
+import { utcDay } from "../clock.ts";
+import type { LedgerBooks } from "./leased-requests.ts";
+import { expiredSettlement, type OpenRequest, validSettlement } from "./request-rows.ts";
+
+/** At the bound the oldest charge is final. */
+const MAX_CHARGES = 1_000;
+
+interface Charge {
+	request: OpenRequest;
+	/** Of its row. */
+	id: number;
+}
+
+export class ExpiredRequests {
+	readonly #books: LedgerBooks;
+	/** By ticket, oldest first. */
+	readonly #charges = new Map<string, Charge>();
+
+	constructor(books: LedgerBooks) {
+		this.#books = books;
+	}
+
+	/** Part of the current transaction. */
+	charge(expired: readonly OpenRequest[], now: number): void {
+		const charged = expired.map((request) => [request, expiredSettlement(request)] as const);
+		const ids = this.#books.requests.expire(now, charged);
+		this.#books.usage.addSettled(charged);
+		for (const [i, request] of expired.entries()) {
+			const { admittedAt, reserved, ticket } = request;
+			this.#books.budgets.book(utcDay(admittedAt), request, { spent: reserved, reserved: -reserved });
+			this.#charges.set(ticket, { request, id: ids[i] ?? 0 });
+		}
+		for (const ticket of this.#charges.keys()) {
+			if (this.#charges.size <= MAX_CHARGES) break;
+			this.#charges.delete(ticket);
+		}
+	}
+
+	/** Replaces the charge of the request, if it has one. Part of the current transaction. */
+	settle(settlement: Settlement, now: number): void {
+		const { id, request } = this.#charges.get(settlement.ticket) ?? {};
+		if (!request || id === undefined) return;
+		const { requests, usage } = this.#books;
+		const settled = [request, validSettlement(settlement, request)] as const;
+		requests.replaceCharge(id, now, settled);
+		usage.removeCharge(request);
+		usage.addSettled([settled]);
+		const spent = settled[1].microNeurons - request.reserved;
+		this.#books.budgets.book(utcDay(request.admittedAt), request, { spent, reserved: 0 });
+		this.#charges.delete(request.ticket);
+	}
+}
