@@ -3,7 +3,9 @@
  * such an account, because its first row would exist again. The directory has the list. Each isolate has a copy, and renews it before a
  * call if it is older than {@link LIST_FRESH_MS}, unless it makes all changes of the list itself.
  */
+
 import { AsyncLocalStorage } from "node:async_hooks";
+import { hasPassed } from "./elapsed.ts";
 import { AiError } from "./errors.ts";
 import { lateResult } from "./late-result.ts";
 
@@ -73,9 +75,9 @@ export class DeletedAccounts {
 	/** Whether the copy may be used. Otherwise {@link renew} comes first. */
 	get isFresh(): boolean {
 		if (this.#services.isOnlyProcess && this.#revision !== undefined) return true;
-		const age = Math.abs(this.#services.now() - this.#checkedAt);
-		if (age > LIST_FRESH_MS) return false;
-		if (age > RENEW_MS && !this.#isRenewing) this.#renewMeanwhile();
+		const now = this.#services.now();
+		if (hasPassed(LIST_FRESH_MS, this.#checkedAt, now)) return false;
+		if (hasPassed(RENEW_MS, this.#checkedAt, now) && !this.#isRenewing) this.#renewMeanwhile();
 		return true;
 	}
 

@@ -2,7 +2,9 @@
  * An isolate's copies of values that a Durable Object stores. A copy is used for a fixed time. Therefore a change takes effect at once in
  * the isolate that deletes its copy, and within that time in the others.
  */
+
 import { BoundedMap } from "./bounded-map.ts";
+import { hasPassed } from "./elapsed.ts";
 
 /** At the bound all copies are dropped. */
 const MAX_COPIES = 1_000;
@@ -55,7 +57,6 @@ export class FreshCache<T> {
 	#fresh(key: string): { value: T } | undefined {
 		const { freshMs, now } = this.#options;
 		const copy = this.#copies.get(key);
-		// A clock that was set back also makes a copy stale.
-		return copy && Math.abs(now() - copy.at) < freshMs ? copy : undefined;
+		return copy && !hasPassed(freshMs, copy.at, now()) ? copy : undefined;
 	}
 }

@@ -7,6 +7,7 @@
  * runtime continues it in the context of its own request. If the runtime ends the context of a sweep early, the next limit
  * starts another sweep.
  */
+import { hasPassed } from "./elapsed.ts";
 import { settledElsewhere } from "./settled-elsewhere.ts";
 
 const SWEEP_MS = 1_000;
@@ -71,7 +72,7 @@ export class LazyTimers {
 	/** `false` if no request is running. */
 	#ensureSweep(): boolean {
 		const { keepAlive, now } = this.#services;
-		if (Math.abs(now() - this.#sweepStartedAt) < LOST_AFTER_MS) return true;
+		if (!hasPassed(LOST_AFTER_MS, this.#sweepStartedAt, now())) return true;
 		const ended = Promise.withResolvers<void>();
 		try {
 			keepAlive(ended.promise);

@@ -2,6 +2,7 @@
  * Whether the runtime is behind: its thread answers small requests late. The connection guard, another process, measures this with probes, one after
  * the other. Without a guard the runtime is never known to be behind.
  */
+import { hasPassed } from "./elapsed.ts";
 
 /** Later answers to a probe: the runtime is behind. Milliseconds. */
 export const BEHIND_MS = 15;
@@ -28,7 +29,7 @@ export class RuntimeDelay {
 	}
 
 	get isBehind(): boolean {
-		return this.#lateMs > BEHIND_MS && Math.abs(this.#now() - this.#at) < FRESH_MS;
+		return this.#lateMs > BEHIND_MS && !hasPassed(FRESH_MS, this.#at, this.#now());
 	}
 
 	/** The pause between two steps of durable work, milliseconds: `leastMs`, or as long as requests wait for the thread of a runtime that is behind. */

@@ -23,8 +23,10 @@ const ALONE_MS = 5_000;
 const MAX_PER_SECOND = 400;
 
 interface Shared {
-	dueAt: number;
-	/** Time of the latest exchange. */
+	/** The next exchange is due so long after the start or the end of the latest one. */
+	waitMs: number;
+	since: number;
+	/** Since then the loads of the others are known. */
 	at: number;
 	/** Of the latest exchange. */
 	sequence: number;
@@ -60,16 +62,15 @@ export class LoadExchange {
 	start(name: string, pool: Pool): void {
 		const { now, waitUntil } = this.#services;
 		const at = now();
-		const shared = this.#pools.get(name) ?? { dueAt: at, at, sequence: 0 };
+		const shared = this.#pools.get(name) ?? { waitMs: 0, since: at, at, sequence: 0 };
 		this.#pools.set(name, shared);
-		const isDue = hasPassed(shared.dueAt - shared.at, shared.at, at);
 		if (hasPassed(SHARED_MS + 1, shared.at, at)) {
 			// The object could not be called.
 			pool.setOthers(new Map());
 			shared.at = at;
 		}
-		if (!isDue) return;
-		shared.dueAt = at + SHARED_MS;
+		if (!hasPassed(shared.waitMs, shared.since, at)) return;
+		Object.assign(shared, { waitMs: SHARED_MS, since: at });
 		waitUntil(this.#exchange(name, pool, shared).catch(() => {}));
 	}
 
@@ -80,9 +81,8 @@ export class LoadExchange {
 		const others = await exchange(name, this.#isolate, ownShare(pool, shared.sequence));
 		learnOthers(pool, others);
 		const { isolates, sequence } = others;
-		shared.sequence = sequence;
-		shared.at = now();
-		shared.dueAt =
-			shared.at + (isolates > 1 ? Math.max(EXCHANGE_MS, (1_000 * isolates) / MAX_PER_SECOND) : ALONE_MS);
+		const at = now();
+		const waitMs = isolates > 1 ? Math.max(EXCHANGE_MS, (1_000 * isolates) / MAX_PER_SECOND) : ALONE_MS;
+		Object.assign(shared, { waitMs, since: at, at, sequence });
 	}
 }

@@ -4,6 +4,7 @@
  * (`fleet/health.ts`). The first request of an isolate, and the first after a pause, waits for the copy. The only isolate of a deployment
  * makes all changes itself, so it reads them once.
  */
+import { hasPassed } from "../core/elapsed.ts";
 import type { NamedReplica } from "./replica-roles.ts";
 
 export type ReplicaState = "active" | "draining" | "removed";
@@ -88,8 +89,7 @@ export class ReplicaChanges {
 		const { isOnlyProcess, now, store, wait } = this.#services;
 		if (isOnlyProcess && this.#isRead) return undefined;
 		const at = now();
-		// A clock that was set back also makes the copy too old.
-		if (!store || Math.abs(at - this.#readAt) < MAX_AGE_MS) return undefined;
+		if (!store || !hasPassed(MAX_AGE_MS, this.#readAt, at)) return undefined;
 		const before = this.#readAt;
 		// The next request does not wait again. A later one, or the exchange of health, reads the changes when the object is back.
 		const useOld = (): void => {

@@ -2,6 +2,7 @@
  * What isolates share about the replicas of a pool: queued tokens, and hints about cached prompts. Each isolate shares its own, and
  * gets the sum of the others' tokens and their hints. It uses them until the next exchange: no request waits for it. Pure.
  */
+import { hasPassed } from "../core/elapsed.ts";
 import type { PrefixHint } from "./prefix-hints.ts";
 
 /** Queued tokens by address. Replicas without any are absent. */
@@ -46,7 +47,7 @@ export class SharedLoads {
 	exchange(isolate: string, { hints, loads, since }: OwnShare, now: number): OthersShare {
 		this.#drop(isolate);
 		for (const [name, { at }] of this.#isolates) {
-			if (at + SHARED_MS > now && this.#isolates.size < MAX_ISOLATES) break;
+			if (!hasPassed(SHARED_MS, at, now) && this.#isolates.size < MAX_ISOLATES) break;
 			this.#drop(name);
 		}
 		const others = [...this.#sums].map(([url, tokens]) => ({ url, tokens }));

@@ -37,7 +37,7 @@ describe("an isolate's copy of the deleted accounts", () => {
 	it("is stale after three seconds, if others change the list", async () => {
 		const { accounts, listed, state } = copied(false);
 		await accounts.check("a");
-		state.time += 3_000;
+		state.time += 2_999;
 		expect(accounts.isFresh).toBe(true);
 		state.time += 3_001;
 		expect(accounts.isFresh).toBe(false);

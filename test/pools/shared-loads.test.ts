@@ -29,6 +29,13 @@ it("an isolate gets the sums of the others, each of which counts for five second
 	expect(share("c", [], 7_000)).toEqual({ others: [], isolates: 2 });
 });
 
+it("the loads of an isolate that has ended are not used longer because the clock was set back by an hour", () => {
+	const share = loadsOnly();
+	share("ended", [load("1", 5)], 3_600_000);
+	expect(share("a", [load("1", 1)], 0)).toEqual({ others: [], isolates: 1 });
+	expect(share("b", [], 1_000)).toEqual({ others: [load("1", 1)], isolates: 2 });
+});
+
 it("the loads of at most 5,000 isolates are kept", () => {
 	const share = loadsOnly();
 	for (let i = 1; i < 5_000; i++) share(`${i}`, [load("1", 1)], 0);

@@ -1,5 +1,6 @@
 /** Which requests of many accounts are followed by similar ones soon, so that a lease serves them. */
 import { BoundedMap } from "../../core/bounded-map.ts";
+import { hasPassed } from "../../core/elapsed.ts";
 
 const MAX_CLASSES = 20_000;
 
@@ -17,6 +18,6 @@ export class RecentClasses {
 		const now = this.#now();
 		const latest = this.#latest.get(key);
 		this.#latest.set(key, now);
-		return latest !== undefined && Math.abs(now - latest) < ms;
+		return !hasPassed(ms, latest, now);
 	}
 }

@@ -3,6 +3,7 @@
  * account (src/accounts/places.ts). All accounts of a place share its tables, its commits and its alarm.
  */
 import { DurableObject } from "cloudflare:workers";
+import { hasPassed } from "../../core/elapsed.ts";
 import { AccountChanges, type Revision } from "./account-changes.ts";
 import { AccountCopy, type RowsPage } from "./account-copy.ts";
 import {
@@ -38,6 +39,8 @@ export class Account extends DurableObject {
 	readonly #rows: Omit<AccountStorage, "account">;
 	readonly #cancelled = new CancelledTickets();
 	readonly #changes = new AccountChanges();
+	/** When the latest move of each account began. Its id is later if the clock was set back. In memory. */
+	readonly #movesBegan = new Map<string, number>();
 	/** Unknown after a start, until it is set again. */
 	#alarmAt: number | undefined;
 
@@ -83,13 +86,14 @@ export class Account extends DurableObject {
 	 */
 	leave(account: string, to: string): { move: number; tables: string[] } | undefined {
 		const { lastMove = 0, movingTo } = this.#table.find(account) ?? {};
-		if (movingTo !== undefined && Date.now() - lastMove < MOVE_MS) return undefined;
+		if (movingTo !== undefined && this.#mayMove(account, lastMove)) return undefined;
 		this.#account(account)?.openAll();
 		this.#close(account);
 		this.#changes.record(account);
 		const number = this.#numberOf(account);
 		const move = Math.max(Date.now(), lastMove + 1);
 		this.#table.setMoving(number, to, move);
+		this.#movesBegan.set(account, Date.now());
 		this.#setAlarm(this.#table.nextWake());
 		return { move, tables: this.#copy(number).tables() };
 	}
@@ -97,7 +101,12 @@ export class Account extends DurableObject {
 	/** The object to which the account moves, if that takes too long. */
 	interruptedMove(account: string): string | undefined {
 		const { lastMove = 0, movingTo } = this.#table.find(account) ?? {};
-		return Date.now() - lastMove >= MOVE_MS ? movingTo : undefined;
+		return this.#mayMove(account, lastMove) ? undefined : movingTo;
+	}
+
+	/** Whether its move, which has this id, may be under way. */
+	#mayMove(account: string, move: number): boolean {
+		return !hasPassed(MOVE_MS, this.#movesBegan.get(account) ?? move, Date.now());
 	}
 
 	/** Rows of an account that has left. Nothing if the move is no longer the latest. */
@@ -118,6 +127,7 @@ export class Account extends DurableObject {
 		this.#close(account);
 		this.#copy(number).clear();
 		this.#table.setMoving(number, place, move);
+		this.#movesBegan.set(account, Date.now());
 		this.#setAlarm(this.#table.nextWake());
 		return true;
 	}
@@ -133,6 +143,7 @@ export class Account extends DurableObject {
 		const { account: number } = this.#copyOf(account, move) ?? {};
 		if (number === undefined) return false;
 		this.#table.endMove(number);
+		this.#movesBegan.delete(account);
 		this.#changes.record(account);
 		// The account finds out when it is due.
 		this.#table.setDue(number, { wakeAt: Date.now() });
@@ -144,6 +155,7 @@ export class Account extends DurableObject {
 	forget(account: string, move: number): boolean {
 		const copy = this.#copyOf(account, move);
 		copy?.clear();
+		if (copy) this.#movesBegan.delete(account);
 		return copy !== undefined;
 	}
 
@@ -156,8 +168,9 @@ export class Account extends DurableObject {
 		if (!found) return { rows: 0 };
 		const { lastMove = 0, movingTo, number } = found;
 		const moved = movingTo === undefined ? {} : { movingTo };
-		if (movingTo !== undefined && !hasLeft && Date.now() - lastMove < MOVE_MS) return moved;
+		if (movingTo !== undefined && !hasLeft && this.#mayMove(account, lastMove)) return moved;
 		this.#close(account);
+		this.#movesBegan.delete(account);
 		this.#changes.record(account);
 		const rows = this.ctx.storage.transactionSync(() => {
 			const cleared = this.#copy(number).clear();

@@ -2,7 +2,9 @@
  * An isolate's client of the caches of gateways. It keeps a copy of answers that were read within `COPY_MS`: a purge in this isolate
  * takes effect at once, a purge in another isolate within that time. It never throws: an object that fails is a miss.
  */
+
 import { diskSpace } from "../../core/disk-space.ts";
+import { hasPassed } from "../../core/elapsed.ts";
 import type { ReadResult, ResponseCache, StoredAnswer, WriteCall } from "../durable/response-cache.ts";
 
 /** How long a copy is used. A purge in another isolate takes effect within this time. */
@@ -85,7 +87,7 @@ export class ResponseCaches {
 		const id = `${name}/${key}`;
 		const now = this.#services.now();
 		const copy = this.#copies.get(id);
-		if (copy && Math.abs(now - copy.at) < COPY_MS && copy.answer.expiresAt > now) {
+		if (copy && !hasPassed(COPY_MS, copy.at, now) && copy.answer.expiresAt > now) {
 			this.#copies.delete(id);
 			this.#copies.set(id, copy);
 			return copy;

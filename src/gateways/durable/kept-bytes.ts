@@ -3,6 +3,7 @@
  * account. If the account keeps too much, the gateway with the most deletes its oldest rows: down to an equal part of the bound, or to
  * what the others leave.
  */
+import { hasPassed } from "../../core/elapsed.ts";
 import { accountIn, gatewayIn } from "../object-name.ts";
 
 type KeptClass = "logs" | "cache";
@@ -123,7 +124,7 @@ export class KeptReporter {
 	async report({ bytes, max, evicts }: Pick<KeptReport, "bytes" | "max" | "evicts">): Promise<void> {
 		const now = Date.now();
 		const last = this.#reported;
-		if (last && Math.abs(bytes - last.bytes) < max / STEPS && Math.abs(now - last.at) < REPORT_MS) return;
+		if (last && Math.abs(bytes - last.bytes) < max / STEPS && !hasPassed(REPORT_MS, last.at, now)) return;
 		const account = accountIn(this.#name ?? "");
 		if (!this.#registries || this.#name === undefined || account === "") return;
 		this.#reported = { bytes, at: now };

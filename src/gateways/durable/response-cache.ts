@@ -2,7 +2,9 @@
  * The `ResponseCache` object: the cached answers of one gateway. The bytes of an answer are in several rows, because a row has at most
  * 2 MB. When an answer needs space, the ones that were not read for the longest time are deleted.
  */
+
 import { DurableObject } from "cloudflare:workers";
+import { hasPassed } from "../../core/elapsed.ts";
 import { eraseObject } from "../../core/erase-object.ts";
 import { concat } from "../../media/bytes.ts";
 import { type KeptRegistries, KeptReporter } from "./kept-bytes.ts";
@@ -90,7 +92,7 @@ export class ResponseCache extends DurableObject<CacheBindings> {
 			.toArray()[0];
 		const now = Date.now();
 		if (!row || row.expires_at <= now) return { purges };
-		if (Math.abs(now - row.read_at) > READ_PRECISION_MS)
+		if (hasPassed(READ_PRECISION_MS, row.read_at, now))
 			this.#sql.exec("UPDATE answers SET read_at = ? WHERE key = ?", now, key);
 		const pieces = this.#sql
 			.exec<{ content: ArrayBuffer }>("SELECT content FROM pieces WHERE key = ? ORDER BY piece", key)

@@ -2,6 +2,7 @@
  * Starts the lines of a batch as the pace allows, and stores their ends in groups. Lines start and end while a group is stored, and lines
  * are claimed before the earlier ones have started, so that no place is empty meanwhile.
  */
+import { hasPassed } from "../../core/elapsed.ts";
 import { toAiError } from "../../core/errors.ts";
 import { PostponedWork } from "../../storage/queue/work.ts";
 import type { JobsServices } from "../services.ts";
@@ -43,7 +44,7 @@ export class Drain {
 	readonly #context: Pick<LineContext, "record" | "signal">;
 	readonly #calls: DrainCalls;
 	readonly #model: string;
-	readonly #end: number;
+	readonly #startedAt: number;
 	/** Claimed, and not started. */
 	#ready: ClaimedLine[] = [];
 	/** Not stored. */
@@ -70,8 +71,7 @@ export class Drain {
 		this.#context = context;
 		this.#calls = calls;
 		this.#model = context.record.model ?? "";
-		this.#exchangedAt = calls.services.now();
-		this.#end = this.#exchangedAt + SHIFT_MS;
+		this.#startedAt = this.#exchangedAt = calls.services.now();
 	}
 
 	/** Resolves when no line waits or runs. Throws `PostponedWork` if lines must wait. */
@@ -106,7 +106,8 @@ export class Drain {
 		if (this.#wait) return Math.max(0, this.#wait.until - now());
 		const closed = untilHours(jobSettings, now());
 		if (closed > 0) return closed;
-		return now() >= this.#end || this.#started >= SHIFT_LINES ? 0 : undefined;
+		const isOver = hasPassed(SHIFT_MS, this.#startedAt, now()) || this.#started >= SHIFT_LINES;
+		return isOver ? 0 : undefined;
 	}
 
 	get #free(): number {
@@ -131,9 +132,7 @@ export class Drain {
 		const { groupLines } = this.#calls.services.jobPace;
 		if (this.#ended.length >= groupLines || charactersOf(this.#ended) >= MAX_CHARACTERS) return true;
 		if (this.#running === 0) return this.#ended.length > 0;
-		const since = this.#calls.services.now() - this.#exchangedAt;
-		// The clock may be set back.
-		return since >= STORE_MS || since < 0;
+		return hasPassed(STORE_MS, this.#exchangedAt, this.#calls.services.now());
 	}
 
 	/** Starts lines that were claimed. */

@@ -8,6 +8,7 @@
 
 import type { Settlement } from "../../accounts/admission.ts";
 import { diskSpace } from "../../core/disk-space.ts";
+import { hasPassed } from "../../core/elapsed.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
 import type { Caller } from "../../pipeline/request.ts";
@@ -184,8 +185,7 @@ class BatchRun {
 	/** The queue stores it, so it hears of it rarely. */
 	#report(line: number | undefined): void {
 		const now = this.#context.services.now();
-		// The clock may be set back.
-		if (line === undefined || Math.abs(now - this.#progressAt) < PROGRESS_MS) return;
+		if (line === undefined || !hasPassed(PROGRESS_MS, this.#progressAt, now)) return;
 		this.#progressAt = now;
 		this.#work.progress({ line });
 	}

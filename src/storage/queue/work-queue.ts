@@ -2,7 +2,9 @@
  * The `WorkQueue` object: the durable queue of all accounts (`work.ts`). Its alarm starts the items (`work-entrypoint.ts`). It works in shifts, because the
  * platform ends an alarm after 15 minutes: the next alarm goes on with the items that run.
  */
+
 import { DurableObject } from "cloudflare:workers";
+import { hasPassed } from "../../core/elapsed.ts";
 import type { FailureKey } from "../../core/errors.ts";
 import { type LaneBounds, Lanes } from "./lanes.ts";
 import { afterFailure, afterInterruption, endOfRetention, isReady, type WorkOutcome } from "./retry.ts";
@@ -243,7 +245,7 @@ export abstract class WorkQueueObject extends DurableObject {
 		// The item advances, so earlier interruptions are not its fault.
 		run.row = { ...run.row, progress, interruptions: 0 };
 		const now = Date.now();
-		if (Math.abs(now - run.progressAt) < PROGRESS_MS) return;
+		if (!hasPassed(PROGRESS_MS, run.progressAt, now)) return;
 		run.progressAt = now;
 		this.#table.update(run.row);
 	}

@@ -3,6 +3,7 @@
  * is 200 while the process takes requests and its Durable Objects can write, otherwise 503. They need no token, so they
  * disclose nothing else.
  */
+import { hasPassed } from "../../core/elapsed.ts";
 import { AiError } from "../../core/errors.ts";
 import { objectUnavailable } from "../../core/object-failure.ts";
 import { awaitedElsewhere } from "../../core/settled-elsewhere.ts";
@@ -25,7 +26,7 @@ function isReady(services: AppServices): Promise<boolean> {
 	const { directory, now, startTimer, waitUntil } = services;
 	const at = now();
 	const latest = probes.get(directory);
-	if (latest && Math.abs(at - latest.at) < READY_CACHE_MS) return latest.ready;
+	if (latest && !hasPassed(READY_CACHE_MS, latest.at, at)) return latest.ready;
 	const late = () => new AiError("timeout");
 	const probed = withTimeout(probe(services), PROBE_MS, late, { startTimer }).catch(() => false);
 	const ready = awaitedElsewhere(probed);

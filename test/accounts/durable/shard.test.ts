@@ -223,6 +223,25 @@ describe("a move", () => {
 		expect(await Promise.all([...late, source.forget("a", move)])).toEqual([false, false, false, false]);
 		expect((await callsOf(target, "a").requests({})).requests).toHaveLength(1);
 	});
+
+	it("that was interrupted is made again also if the clock was set back by an hour, and its next one has its own half minute", async () => {
+		const { from, to, services } = world();
+		await env.DIRECTORY.getByName(`directory ${from}`).add([{ id: "a", place: from }]);
+		const source = env.ACCOUNT.getByName(from);
+		await callsOf(source, "a").admit(admission({ holdMs: 60_000, cost: fixedCost(3) }), []);
+		const first = await source.leave("a", to);
+		vi.setSystemTime(START - 3_600_000);
+		expect(await source.interruptedMove("a")).toBe(to);
+		const second = await source.leave("a", to);
+		expect(second?.move).toBe((first?.move ?? 0) + 1);
+		// Its id is an hour ahead.
+		expect((await source.interruptedMove("a")) ?? undefined).toBeUndefined();
+		expect((await source.leave("a", to)) ?? undefined).toBeUndefined();
+		vi.setSystemTime(START - 3_570_000);
+		expect(await source.interruptedMove("a")).toBe(to);
+		expect(await moveAccount("a", to, services)).toBe(true);
+		expect((await callsOf(env.ACCOUNT.getByName(to), "a").requests({})).requests).toHaveLength(1);
+	});
 });
 
 it("gives each account the same shard each time, and spreads them", () => {

@@ -19,6 +19,8 @@ interface Scenario {
 	othersAfter?: number;
 	/** Live requests are under way. */
 	isLive?: boolean;
+	/** Milliseconds after which the clock is set back by an hour. */
+	setBackAfter?: number;
 }
 
 const MOST_CALLS = 2_000;
@@ -61,6 +63,7 @@ function drained({
 	cancelAfter,
 	othersAfter = Number.POSITIVE_INFINITY,
 	isLive = false,
+	setBackAfter = Number.POSITIVE_INFINITY,
 }: Scenario) {
 	const { endOf, now, sleep } = steppedTime();
 	const queued = Array.from({ length: lines }, (_, line) => ({ line, ticket: `t-${line}` }) as ClaimedLine);
@@ -98,7 +101,7 @@ function drained({
 					retryDelay: () => 1_000,
 				} as never,
 				jobSettings: {} as never,
-				now,
+				now: () => (now() < setBackAfter ? now() : now() - 3_600_000),
 				wait: sleep,
 			},
 			reader: { body: async () => ({}), load: async () => {} } as never,
@@ -197,6 +200,15 @@ describe("a drain", () => {
 		const { run, seen } = drained({ lines: 4, concurrency: 0, milliseconds: () => 1 });
 		await expect(run()).rejects.toBeInstanceOf(PostponedWork);
 		expect(seen.claimed).toBeLessThanOrEqual(0);
+	});
+
+	it("ends its shift if the clock is set back: its five minutes would last an hour longer", async () => {
+		const { run, seen } = drained({
+			...{ lines: 400, concurrency: 4, milliseconds: () => 10_000, setBackAfter: 60_000 },
+		});
+		await expect(run()).rejects.toBeInstanceOf(PostponedWork);
+		expect(seen.stored.size).toBe(seen.started);
+		expect(seen.started).toBeLessThanOrEqual(7 * 4);
 	});
 
 	it("gives lines back once, and waits, when other batches use the whole pace", async () => {

@@ -11,7 +11,7 @@ const LATER = 1_000_000;
 function takeAll(places: ConnectionPlaces, account: string, now = 0): ConnectionPlace[] {
 	const taken: ConnectionPlace[] = [];
 	for (;;) {
-		const place = places.take(account, { now, until: now + LATER });
+		const place = places.take(account, { since: now, ms: LATER });
 		if (!place) return taken;
 		taken.push(place);
 	}
@@ -41,7 +41,7 @@ describe("the places of a server", () => {
 	it("are kept in equal parts by accounts", () => {
 		const places = new ConnectionPlaces(8);
 		const [a, b] = ["a", "b"].map((account) =>
-			Array.from({ length: 4 }, () => places.take(account, { now: 0, until: LATER }) as ConnectionPlace),
+			Array.from({ length: 4 }, () => places.take(account, { since: 0, ms: LATER }) as ConnectionPlace),
 		) as [ConnectionPlace[], ConnectionPlace[]];
 		const [first] = b;
 		expect(first && keep(places, first)).toBe(true);
@@ -54,7 +54,7 @@ describe("the places of a server", () => {
 		expect(takeAll(places, "other")).toHaveLength(0);
 		// The part of each is two. The busy account waits, too, so its last two stay.
 		expect(busy.slice(0, 3).map((place) => keep(places, place))).toEqual([false, false, true]);
-		expect(places.take("busy", { now: 0, until: LATER })).toBeUndefined();
+		expect(places.take("busy", { since: 0, ms: LATER })).toBeUndefined();
 		expect(takeAll(places, "other")).toHaveLength(2);
 	});
 
@@ -63,8 +63,8 @@ describe("the places of a server", () => {
 		const [place] = takeAll(places, "busy");
 		expect(takeAll(places, "gone")).toHaveLength(0);
 		place?.release();
-		expect(places.take("busy", { now: 0, until: LATER })).toBeUndefined();
-		expect(places.take("busy", { now: 2_000, until: LATER })).toBeDefined();
+		expect(places.take("busy", { since: 0, ms: LATER })).toBeUndefined();
+		expect(places.take("busy", { since: 2_000, ms: LATER })).toBeDefined();
 	});
 
 	it("of a request that the runtime has ended are free after its time", () => {
@@ -72,5 +72,14 @@ describe("the places of a server", () => {
 		takeAll(places, "a");
 		expect(takeAll(places, "b", LATER)).toHaveLength(0);
 		expect(takeAll(places, "b", LATER + 1)).toHaveLength(2);
+	});
+
+	it("are free after that time also if the clock was set back by an hour", () => {
+		const places = new ConnectionPlaces(2);
+		takeAll(places, "a", 2 * 3_600_000);
+		const back = 3_600_000;
+		expect(takeAll(places, "b", back)).toHaveLength(0);
+		expect(takeAll(places, "b", back + LATER)).toHaveLength(0);
+		expect(takeAll(places, "b", back + LATER + 1)).toHaveLength(2);
 	});
 });

@@ -72,7 +72,7 @@ export class SqlConnections {
 		const deadline = new CallDeadline({ now, signal, totalMs, silent: late, late });
 		const leave = () => connection.abort();
 		signal.addEventListener("abort", leave, { once: true });
-		connection.place.renew(now() + DATABASE_CALL.totalMs);
+		connection.place.renew({ since: now(), ms: DATABASE_CALL.totalMs });
 		connection.begin();
 		try {
 			deadline.expect(DATABASE_CALL.silentMs);
@@ -83,7 +83,7 @@ export class SqlConnections {
 				}),
 			);
 			if (kept && this.#places.mayKeep(connection.place, now())) {
-				connection.place.renew(now() + KEPT_FOR_MS);
+				connection.place.renew({ since: now(), ms: KEPT_FOR_MS });
 				kept.put(this, connection);
 			} else await connection.end();
 			return value;
@@ -105,7 +105,7 @@ export class SqlConnections {
 		const account = index.object.slice(0, index.object.lastIndexOf("/"));
 		const start = now();
 		for (;;) {
-			const place = this.#places.take(account, { now: now(), until: now() + DATABASE_CALL.totalMs });
+			const place = this.#places.take(account, { since: now(), ms: DATABASE_CALL.totalMs });
 			if (place) return new SqlConnection({ server: this.#server(), name, connect, place });
 			if (signal.aborted) throw new AiError("aborted");
 			if (hasPassed(DATABASE_CALL.silentMs, start, now()))

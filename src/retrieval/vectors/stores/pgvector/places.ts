@@ -3,49 +3,55 @@
  * Connections that are kept between two queries are at most half of them, so the others remain for writes and for new accounts.
  */
 
+import { hasPassed, SetBackClock } from "../../../../core/elapsed.ts";
+
 /** Of an account. */
 const MAX_KEPT = 8;
 /** Who waits asks again much earlier. A request that has ended does not. */
 const WAITS_FOR_MS = 1_000;
 
+/** After `ms` from `since` the connection does not exist any more, whatever has happened to the request that opened it. */
+interface Lasting {
+	/** Epoch milliseconds. */
+	since: number;
+	ms: number;
+}
+
 export interface ConnectionPlace {
 	readonly account: string;
-	/** Epoch milliseconds after which the connection does not exist any more, whatever has happened to the request that opened it. */
-	readonly until: number;
 	/** Between two queries. */
 	isKept: boolean;
 	/** The connection goes on. */
-	renew(until: number): void;
+	renew(lasts: Lasting): void;
 	release(): void;
 }
 
 export class ConnectionPlaces {
 	readonly max: number;
-	readonly #places = new Set<ConnectionPlace>();
+	readonly #places = new Map<ConnectionPlace, Lasting>();
 	/** When an account has last found no free place. */
 	readonly #waiting = new Map<string, number>();
+	readonly #clock = new SetBackClock();
 
 	constructor(max: number) {
 		this.max = max;
 	}
 
 	/** `undefined`: there is none for the account now. It waits, and asks again. */
-	take(account: string, { now, until }: { now: number; until: number }): ConnectionPlace | undefined {
+	take(account: string, lasts: Lasting): ConnectionPlace | undefined {
+		const { since: now } = lasts;
 		this.#forget(now);
 		if (this.#places.size >= this.max || (this.#othersWait(account) && this.#has(account) >= this.#part())) {
 			this.#waiting.set(account, now);
 			return undefined;
 		}
 		this.#waiting.delete(account);
-		const place = {
-			...{ account, until, isKept: false },
-			renew: (later: number) => {
-				place.until = later;
-				this.#places.add(place);
-			},
+		const place: ConnectionPlace = {
+			...{ account, isKept: false },
+			renew: (longer) => void this.#places.set(place, longer),
 			release: () => void this.#places.delete(place),
 		};
-		this.#places.add(place);
+		place.renew(lasts);
 		return place;
 	}
 
@@ -54,7 +60,7 @@ export class ConnectionPlaces {
 		this.#forget(now);
 		if (this.#othersWait(account) && (!this.#waiting.has(account) || this.#has(account) > this.#part()))
 			return false;
-		const kept = [...this.#places].filter(({ isKept }) => isKept);
+		const kept = [...this.#places.keys()].filter(({ isKept }) => isKept);
 		const half = Math.floor(this.max / 2);
 		const accounts = new Set([account, ...kept.map((place) => place.account)]).size;
 		const own = kept.filter((place) => place.account === account).length;
@@ -62,13 +68,17 @@ export class ConnectionPlaces {
 	}
 
 	#forget(now: number): void {
-		for (const place of this.#places) if (place.until < now) this.#places.delete(place);
+		// If the clock was set back, nobody knows how much of the time of a connection has passed. From now on it lasts no longer than it may.
+		const isSetBack = this.#clock.notices(now);
+		for (const [place, { ms, since }] of this.#places)
+			if (isSetBack) place.renew({ since: now, ms });
+			else if (since + ms < now) place.release();
 		for (const [account, at] of this.#waiting)
-			if (Math.abs(now - at) > WAITS_FOR_MS) this.#waiting.delete(account);
+			if (hasPassed(WAITS_FOR_MS, at, now)) this.#waiting.delete(account);
 	}
 
 	#has(account: string): number {
-		return [...this.#places].filter((place) => place.account === account).length;
+		return [...this.#places.keys()].filter((place) => place.account === account).length;
 	}
 
 	#othersWait(account: string): boolean {
@@ -77,7 +87,10 @@ export class ConnectionPlaces {
 
 	/** Of each account that has places or waits for one. */
 	#part(): number {
-		const accounts = new Set([...this.#waiting.keys(), ...[...this.#places].map(({ account }) => account)]);
+		const accounts = new Set([
+			...this.#waiting.keys(),
+			...[...this.#places.keys()].map(({ account }) => account),
+		]);
 		return Math.max(1, Math.floor(this.max / accounts.size));
 	}
 }
