@@ -3,6 +3,7 @@
  * unknown at its start: without a bound it could exceed its budget, or be charged as if the gateway had crashed.
  */
 import { AiError } from "../core/errors.ts";
+import { type StartTimer, startNativeTimer } from "../core/lazy-timer.ts";
 import type {
 	ListenCommand,
 	LiveTranscription,
@@ -18,7 +19,7 @@ interface SessionBounds {
 	seconds?: number;
 	/** Milliseconds from now. */
 	ms: number;
-	wait(milliseconds: number, signal: AbortSignal): Promise<void>;
+	startTimer?: StartTimer | undefined;
 }
 
 export interface BoundedSession extends LiveTranscription {
@@ -30,11 +31,10 @@ export interface BoundedSession extends LiveTranscription {
 export function boundSession(
 	{ readable, writable }: LiveTranscription,
 	{ samples }: LiveTranscriptionInput,
-	{ seconds: limit = Number.POSITIVE_INFINITY, ms, wait }: SessionBounds,
+	{ seconds: limit = Number.POSITIVE_INFINITY, ms, startTimer = startNativeTimer }: SessionBounds,
 ): BoundedSession {
 	const reader = readable.getReader();
 	const writer = writable.getWriter();
-	const timer = new AbortController();
 	const channels = samples?.channels ?? 1;
 	const bytesPerSecond = (samples?.sample_rate ?? 0) * (SAMPLE_BYTES[samples?.encoding ?? ""] ?? 0);
 	let output: ReadableStreamDefaultController<TranscriptionEvent> | undefined;
@@ -44,7 +44,7 @@ export function boundSession(
 	const end = (error: AiError): AiError => {
 		if (ending) return ending;
 		ending = error;
-		timer.abort();
+		timer.cancel();
 		reader.cancel(error).catch(() => {});
 		writer.abort(error).catch(() => {});
 		output?.error(error);
@@ -55,9 +55,8 @@ export function boundSession(
 			"budgetExceeded",
 			`This session has received the ${limit} seconds of audio that were reserved of a daily budget of neurons`,
 		);
-	wait(ms, timer.signal).then(
-		() => end(new AiError("timeout", "This session has lasted as long as any may: LIMITS.hold_ms")),
-		() => {},
+	const timer = startTimer(ms, () =>
+		end(new AiError("timeout", "This session has lasted as long as any may: LIMITS.hold_ms")),
 	);
 
 	const events = new ReadableStream<TranscriptionEvent>(
@@ -70,7 +69,7 @@ export function boundSession(
 					const { done, value } = await reader.read();
 					if (ending) return;
 					if (done) {
-						timer.abort();
+						timer.cancel();
 						return controller.close();
 					}
 					controller.enqueue(value);
@@ -79,12 +78,12 @@ export function boundSession(
 					if (value.kind !== "ended" && transcribed >= limit) end(limitReached());
 				} catch (error) {
 					if (ending) return;
-					timer.abort();
+					timer.cancel();
 					controller.error(error);
 				}
 			},
 			cancel(reason) {
-				timer.abort();
+				timer.cancel();
 				return reader.cancel(reason);
 			},
 		},

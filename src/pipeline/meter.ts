@@ -47,7 +47,7 @@ export function meter(
 	exchange: Exchange,
 	{ call, answer: answered, served }: EngineAnswer,
 	model: Model,
-	{ wait }: Pick<PipelineServices, "wait">,
+	{ startTimer }: Pick<PipelineServices, "startTimer">,
 ): Metered {
 	const end: End = (outcome, measured, failure) =>
 		exchange.complete(outcome, {
@@ -81,7 +81,7 @@ export function meter(
 	if (isSession(call) && answered.answer.kind === "value") {
 		const session = boundSession(answered.answer.output as LiveTranscription, call.input, {
 			ms: exchange.settlementMs,
-			wait,
+			startTimer,
 			...(exchange.isLimited && { seconds: LIVE_SESSION_SECONDS }),
 		});
 		const { cancel, ...output } = meterSession(session, exchange, end);

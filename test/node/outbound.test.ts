@@ -121,6 +121,27 @@ describe("the sources", () => {
 		expect(Object.keys(OTHER_TIMERS).filter((file) => !timing.includes(file))).toEqual([]);
 	});
 
+	/** Waits that end another one, or begin work. None drops an answer that has arrived. */
+	const OTHER_WAITS: Readonly<Record<string, string>> = {
+		"core/erase-object.ts": "ends an object whose data are deleted",
+		"core/flush-schedule.ts": "begins the next flush",
+		"core/running-requests.ts": "waits for a place of the process",
+		"jobs/batches/drain.ts": "looks at the batch again",
+		"jobs/batches/line-admissions.ts": "gathers admissions",
+		"pools/discovery.ts": "uses the former list, and the read goes on",
+		"pools/pool-gate.ts": "waits for a place at a pool",
+		"pools/replica-changes.ts": "uses the former changes, and the read goes on",
+		"retrieval/vectors/client/query-counts.ts": "begins a report",
+		"retrieval/vectors/client/write-mutation.ts": "renews a claim",
+	};
+	const WAITS = /\bPromise\.race\([^;]*\bwait\(|(?<!\bawait [\w.#]*)\bwait\([^;]*?\)\s*\.(?:then|catch)\(/;
+
+	it("limit it by no wait beside the answer", () => {
+		const waiting = matching(WAITS);
+		expect(waiting.filter((file) => OTHER_WAITS[file] === undefined)).toEqual([]);
+		expect(Object.keys(OTHER_WAITS).filter((file) => !waiting.includes(file))).toEqual([]);
+	});
+
 	it.each([
 		...["await fetch(url)", "services.fetch(url)", "services.publicFetch(url)", "new WebSocket(url)"],
 		...["connect(address, {})", "services.connect(address, {})"],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { liveTranscription } from "../../src/backends/simulator/live/index.ts";
+import type { StartTimer } from "../../src/core/lazy-timer.ts";
 import { boundSession } from "../../src/pipeline/bounded-session.ts";
 import type { LiveTranscription, TranscriptionEvent } from "../../src/tasks/live-transcription/types.ts";
 import { audio, silence, turns } from "../backends/simulator/live/audio.ts";
@@ -15,15 +16,19 @@ async function session(): Promise<LiveTranscription> {
 	return answer.output;
 }
 
-/** A wait that the test ends. */
+/** Timers that the test fires. */
 function clock() {
-	const waits: { ms: number; signal: AbortSignal; pass(): void }[] = [];
-	const wait = (ms: number, signal: AbortSignal) =>
-		new Promise<void>((resolve, reject) => {
-			signal.addEventListener("abort", () => reject(signal.reason));
-			waits.push({ ms, signal, pass: resolve });
-		});
-	return { wait, waits };
+	const timers: { ms: number; isCancelled: boolean; fire(): void }[] = [];
+	const startTimer: StartTimer = (ms, onTime) => {
+		const timer = { ms, isCancelled: false, fire: onTime };
+		timers.push(timer);
+		return {
+			cancel: () => {
+				timer.isCancelled = true;
+			},
+		};
+	};
+	return { startTimer, timers };
 }
 
 async function read(
@@ -41,8 +46,8 @@ async function read(
 describe("a session that a budget limits", () => {
 	it("ends before it exceeds the reservation", async () => {
 		const second = silence(1);
-		const { wait } = clock();
-		const bounded = boundSession(await session(), INPUT, { seconds: 3, ms: 1000, wait });
+		const { startTimer } = clock();
+		const bounded = boundSession(await session(), INPUT, { seconds: 3, ms: 1000, startTimer });
 		const all = read(bounded.readable);
 		const writer = bounded.writable.getWriter();
 		for (let i = 0; i < 3; i++) await writer.write(audio(second));
@@ -57,7 +62,7 @@ describe("a session that a budget limits", () => {
 	});
 
 	it("uses the engine's duration if the audio's is unknown, for each channel", async () => {
-		const { wait } = clock();
+		const { startTimer } = clock();
 		const events: TranscriptionEvent[] = [1, 2, 3].map((end) => ({
 			kind: "segment",
 			is_final: true,
@@ -76,7 +81,7 @@ describe("a session that a budget limits", () => {
 			{ highWaterMark: 0 },
 		);
 		const input = { ...INPUT, samples: { ...INPUT.samples, encoding: "opus" as const, channels: 2 } };
-		const bounds = { seconds: 4, ms: 1000, wait };
+		const bounds = { seconds: 4, ms: 1000, startTimer };
 		const bounded = boundSession({ readable, writable: new WritableStream() }, input, bounds);
 		const { kinds, error } = await read(bounded.readable);
 		expect(kinds).toHaveLength(2);
@@ -88,8 +93,8 @@ describe("a session that a budget limits", () => {
 
 describe("any session", () => {
 	it("continues without a budget, and reports its end", async () => {
-		const { wait, waits } = clock();
-		const bounded = boundSession(await session(), INPUT, { ms: 1000, wait });
+		const { startTimer, timers } = clock();
+		const bounded = boundSession(await session(), INPUT, { ms: 1000, startTimer });
 		const all = read(bounded.readable);
 		const writer = bounded.writable.getWriter();
 		for (let i = 0; i < 400; i++) await writer.write(audio(silence(1)));
@@ -98,15 +103,15 @@ describe("any session", () => {
 		expect(error).toBeUndefined();
 		expect(kinds.at(-1)).toBe("ended");
 		expect(bounded.secondsAtBound()).toBeUndefined();
-		expect(waits.map(({ ms, signal }) => [ms, signal.aborted])).toEqual([[1000, true]]);
+		expect(timers.map(({ ms, isCancelled }) => [ms, isCancelled])).toEqual([[1000, true]]);
 	});
 
 	it("ends before its reservation does", async () => {
-		const { wait, waits } = clock();
-		const bounded = boundSession(await session(), INPUT, { ms: 1000, wait });
+		const { startTimer, timers } = clock();
+		const bounded = boundSession(await session(), INPUT, { ms: 1000, startTimer });
 		const all = read(bounded.readable);
 		await bounded.writable.getWriter().write(audio(silence(2)));
-		waits[0]?.pass();
+		timers[0]?.fire();
 		expect((await all).error).toMatchObject({ key: "timeout" });
 		expect(bounded.secondsAtBound()).toBe(2);
 	});

@@ -171,7 +171,7 @@ describe("the exchange of a stream", () => {
 				observed.exchange,
 				{ call, answer: { task: "text-generation", answer }, served },
 				model as Model,
-				{ wait: async () => {} },
+				{},
 			);
 		};
 		const output = { ...completion("Hello"), usage: counts } as ChatCompletion;
@@ -196,7 +196,7 @@ describe("the exchange of a stream", () => {
 		const answer = { kind: "stream", events: new ReadableStream(source), progress } as const;
 		const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
 		const dispatched = { call, answer: { task: "text-generation", answer }, served } as const;
-		const result = await meter(exchange, dispatched, model as Model, { wait: async () => {} });
+		const result = await meter(exchange, dispatched, model as Model, {});
 		if (result.answer.answer.kind !== "stream") throw new Error("no stream");
 		return {
 			outcomes: () => settled.map(({ outcome }) => outcome),
@@ -240,7 +240,7 @@ describe("the exchange of a stream", () => {
 			const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
 			now = 30;
 			const dispatched = { call, answer: { task: "text-generation", answer: stream }, served } as const;
-			const { cancel } = await meter(exchange, dispatched, model as Model, { wait: async () => {} });
+			const { cancel } = await meter(exchange, dispatched, model as Model, {});
 			now = 100;
 			ended.resolve(failure);
 			await ended.promise;
@@ -268,7 +268,7 @@ describe("the exchange of a stream", () => {
 		const answer = { kind: "stream", events: source, progress: { usage: counts, outputTokens: 2 } } as const;
 		const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
 		const dispatched = { call, answer: { task: "text-generation", answer }, served } as const;
-		const metered = await meter(exchange, dispatched, model as Model, { wait: async () => {} });
+		const metered = await meter(exchange, dispatched, model as Model, {});
 		if (metered.answer.answer.kind === "stream") await new Response(metered.answer.answer.events).text();
 		expect(settled).toMatchObject([{ outcome: "ok", firstTokenMs: 40, latencyMs: 120 }]);
 	});
@@ -349,7 +349,7 @@ describe("the exchange of a stream", () => {
 				output: { ...completion("Hi"), usage: counts } as ChatCompletion,
 			} as const;
 			const dispatched = { call, answer: { task: "text-generation", answer }, served } as const;
-			const { neurons } = await meter(exchange, dispatched, model as Model, { wait: async () => {} });
+			const { neurons } = await meter(exchange, dispatched, model as Model, {});
 			bills.push(...settled.map(({ microNeurons }) => microNeurons));
 			return neurons;
 		};
@@ -367,7 +367,7 @@ describe("the exchange of a stream", () => {
 		const output = { ...completion("Hi"), usage: counts } as ChatCompletion;
 		const answer = { task: "text-generation", answer: { kind: "value", output } } as const;
 		const dispatched = { call, answer, served };
-		const { neurons } = await meter(exchange, dispatched, model as Model, { wait: async () => {} });
+		const { neurons } = await meter(exchange, dispatched, model as Model, {});
 		expect(neurons).toBe(0);
 		expect(settled.map(({ microNeurons, estimated }) => [microNeurons, estimated])).toEqual([[0, false]]);
 	});
@@ -383,7 +383,7 @@ describe("the exchange of a stream", () => {
 			const progress = { usage: undefined, outputTokens: 0 };
 			const answer = { task: "text-generation", answer: { kind: "stream", events, progress } } as const;
 			const served: Served = { backend: "a", model: "m", attempts: 1, wasted: [] };
-			const { withCost } = await meter(exchange, { call, answer, served }, priced, { wait: async () => {} });
+			const { withCost } = await meter(exchange, { call, answer, served }, priced, {});
 			return withCost(counts);
 		};
 		expect(await costWith([request])).toEqual({ ...counts, neurons: 2 });
@@ -408,7 +408,7 @@ describe("the exchange of a stream", () => {
 		const answer = { kind: "stream", events, progress: { usage: undefined, outputTokens: 3 } } as const;
 		const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
 		const dispatched = { call, answer: { task: "text-generation", answer }, served } as const;
-		const result = await meter(exchange, dispatched, model as Model, { wait: async () => {} });
+		const result = await meter(exchange, dispatched, model as Model, {});
 		if (result.answer.answer.kind !== "stream") throw new Error("no stream");
 		const reading = result.answer.answer.events.getReader().read();
 		const reason = new AiError("aborted");
@@ -424,7 +424,7 @@ describe("the exchange of a stream", () => {
 		const progress = { usage: undefined, outputTokens: 0 };
 		const answer = { task: "text-generation", answer: { kind: "stream", events, progress } } as const;
 		const served: Served = { backend: "a", model: "m", attempts: 1, wasted: [] };
-		const { withCost } = await meter(exchange, { call, answer, served }, cached, { wait: async () => {} });
+		const { withCost } = await meter(exchange, { call, answer, served }, cached, {});
 		// A million tokens: input 40,000 neurons, cached input 1,273, output 120,000.
 		const many = { prompt_tokens: 300, completion_tokens: 200, total_tokens: 500 };
 		expect(withCost(many).neurons).toBe(36);
@@ -473,7 +473,7 @@ describe("the exchange of a live session", () => {
 			served,
 		} as const;
 		const { answer } = await meter(exchange, dispatched, model as Model, {
-			wait: () => new Promise(() => {}),
+			startTimer: () => ({ cancel: () => {} }),
 		});
 		if (answer.task !== "live-transcription" || answer.answer.kind !== "value") throw new Error("no session");
 		const reader = answer.answer.output.readable.getReader();

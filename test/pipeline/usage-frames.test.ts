@@ -22,7 +22,7 @@ async function metered(answer: Answer<"text-generation">, input: ChatInput) {
 	const call: TaskCall = { task: "text-generation", input };
 	const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
 	const dispatched = { call, answer: { task: "text-generation", answer }, served } as const;
-	const { answer: read } = await meter(exchange, dispatched, model, { wait: async () => {} });
+	const { answer: read } = await meter(exchange, dispatched, model, {});
 	return { read: read.answer, settled };
 }
 

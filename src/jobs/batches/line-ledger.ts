@@ -10,6 +10,7 @@ import { failedSettlement } from "../../accounts/client/outbox.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { objectUnavailable } from "../../core/object-failure.ts";
 import { withMembers } from "../../core/with-members.ts";
+import { withTimeout } from "../../core/with-timeout.ts";
 import type { PipelineServices } from "../../pipeline/services.ts";
 import type { LineAdmissions } from "./line-admissions.ts";
 
@@ -20,7 +21,7 @@ const RATE_SHARE = 0.75;
 /** A bill arrives with the end of the answer, or soon after. */
 const BILL_MS = 5_000;
 
-interface LedgerServices extends Pick<PipelineServices, "ledgers" | "wait"> {
+interface LedgerServices extends Pick<PipelineServices, "ledgers"> {
 	/** Of all lines of a run of a batch. */
 	admissions: Pick<LineAdmissions, "add">;
 	/** Resolves when the admitted line may call its backend. */
@@ -67,12 +68,13 @@ export class LineLedger {
 	async close(): Promise<void> {
 		// A timer costs more than the remainder of this method.
 		if (this.#open.size === 0) return;
-		const late = this.#services.wait(BILL_MS).then(() => true);
-		while (this.#open.size > 0) {
-			if (await Promise.race([late, this.#changed.promise.then(() => false)])) break;
-		}
+		await withTimeout(this.#allBills(), BILL_MS, () => new AiError("timeout")).catch(() => {});
 		for (const admission of this.#open.values()) this.settlements.push(failedSettlement(admission));
 		this.#open.clear();
+	}
+
+	async #allBills(): Promise<void> {
+		while (this.#open.size > 0) await this.#changed.promise;
 	}
 
 	async #admit(account: string, admission: Admission): Promise<AdmissionGrant> {

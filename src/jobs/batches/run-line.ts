@@ -103,7 +103,6 @@ export async function runLine(
 	const place = services.jobPace.start(record.model ?? "", ticket, services.jobSettings);
 	const ledger = new LineLedger(ticket, {
 		ledgers: services.ledgers,
-		wait: services.wait,
 		admissions: context.admissions,
 		takePlace: () => place.take(services.wait),
 		addTicket: (added) => context.addTicket(line, { first: ticket, ticket: added }),

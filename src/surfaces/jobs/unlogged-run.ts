@@ -2,6 +2,7 @@
 import { errorBodyOf, readError } from "../../backends/transport/error-body.ts";
 import { AiError } from "../../core/errors.ts";
 import { withMembers } from "../../core/with-members.ts";
+import { withTimeout } from "../../core/with-timeout.ts";
 import type { GatewayLogs } from "../../gateways/client/gateway-logs.ts";
 import { type AnswerFacts, cut, factsOf } from "../../gateways/comparisons/comparison.ts";
 import type { SentAgain } from "../../gateways/comparisons/sent-request.ts";
@@ -20,7 +21,7 @@ const FACTS_MS = 5_000;
 export const MAX_MESSAGE = 500;
 
 export interface UnloggedContext {
-	services: Pick<AppServices, "gatewayLogs" | "wait">;
+	services: Pick<AppServices, "gatewayLogs">;
 	run(call: LineCall, own: Pick<AppServices, "gatewayLogs">): ReturnType<RunLine>;
 }
 
@@ -51,7 +52,7 @@ export async function unloggedAnswer(
 	call: LineCall,
 	{ services, run }: UnloggedContext,
 ): Promise<UnloggedAnswer> {
-	const captured = Promise.withResolvers<LogRow | undefined>();
+	const captured = Promise.withResolvers<LogRow>();
 	const { response, failure } = await run(call, {
 		gatewayLogs: withoutLog(services.gatewayLogs, captured.resolve),
 	});
@@ -66,8 +67,8 @@ export async function unloggedAnswer(
 		const error = failure ?? new AiError("upstreamUnavailable", providerMessage(text, status));
 		return { ok: false, error, status, failure };
 	}
-	void services.wait(FACTS_MS).then(() => captured.resolve(undefined));
-	const row = await captured.promise;
+	const late = () => new AiError("timeout");
+	const row = await withTimeout(captured.promise, FACTS_MS, late).catch(() => undefined);
 	const facts = row
 		? factsOf(row)
 		: { provider: "", model: "", status, tokens_in: null, tokens_out: null, cost: null, duration: null };

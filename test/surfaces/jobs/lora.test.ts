@@ -1,5 +1,6 @@
 /** Requests with LoRA adapters: which adapter a name means, and how engines get it. */
 import { describe, expect, it } from "vitest";
+import { startNativeTimer } from "../../../src/core/lazy-timer.ts";
 import { EngineFolders } from "../../../src/jobs/adapters/engine-folders.ts";
 import { adapterFinder } from "../../../src/jobs/client/account-adapters.ts";
 import {
@@ -10,6 +11,7 @@ import {
 } from "../../backends/openai/adapters/scripted-engines.ts";
 import { BASE, type TestGateway, testGateway } from "../../gateway.ts";
 import { loraConfig, loraWeights } from "../../jobs/adapters/adapter-files.ts";
+import { startPassedTimer } from "../../timers.ts";
 
 const MISTRAL = "@cf/mistral/mistral-7b-instruct-v0.2-lora";
 const GEMMA = "@cf/google/gemma-2b-it-lora";
@@ -369,11 +371,11 @@ describe("the folder of the engine", () => {
 			address: "http://writer/secret",
 			fetch: () => new Promise<never>(() => {}),
 		});
-		const { wait } = services;
-		services.wait = (milliseconds) => {
-			if (milliseconds !== 30_000) return wait(milliseconds);
+		const { startTimer = startNativeTimer } = services;
+		services.startTimer = (milliseconds, onTime, left) => {
+			if (milliseconds !== 30_000) return startTimer(milliseconds, onTime, left);
 			waits.push(milliseconds);
-			return Promise.resolve();
+			return startPassedTimer(milliseconds, onTime);
 		};
 		await uploaded(gateway);
 		expect(waits).toContain(30_000);

@@ -1,5 +1,6 @@
 /** What a shadow may take: the time and bytes of its answer, places, room and money. The caller of the live request notices none of it. */
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { startNativeTimer } from "../../../src/core/lazy-timer.ts";
 import { bufferedBytes } from "../../../src/core/process-counts.ts";
 import { ADMIN, json, V4 } from "../../http/access.ts";
 import { chatReply, PRICED } from "./replays.ts";
@@ -82,14 +83,17 @@ describe("a shadow whose answer never ends", () => {
 	it("ends after five minutes, whatever the times of its target are", async () => {
 		const slow = endless("application/json", "{", new TextEncoder().encode(" "), 20);
 		const gateway = await shadowed((sent) => (sent.model === "new" ? slow.response : echo(sent)));
-		const { wait } = gateway.services;
-		const late = Promise.withResolvers<void>();
-		gateway.services.wait = (milliseconds, signal) =>
-			milliseconds === MAX_MS ? late.promise : wait(milliseconds, signal);
+		const { startTimer = startNativeTimer } = gateway.services;
+		let late = (): void => {};
+		gateway.services.startTimer = (milliseconds, onTime, left) => {
+			if (milliseconds !== MAX_MS) return startTimer(milliseconds, onTime, left);
+			late = onTime;
+			return { cancel: () => {} };
+		};
 		expect(await ask(gateway, "one")).toEqual([200, "old: one"]);
 		await vi.waitFor(() => expect(slow.seen.bytes).toBeGreaterThan(3));
 		expect([gateway.outcomes(), held(gateway, "shadows")]).toEqual([{}, 1]);
-		late.resolve();
+		late();
 		await gateway.settled(1);
 		expect([gateway.outcomes(), held(gateway, "shadows")]).toEqual([{ failed: 1 }, 0]);
 		await expect.poll(() => slow.seen.isCancelled).toBe(true);
