@@ -5,6 +5,7 @@ import { ConfigError, configure } from "../src/config/index.ts";
 import { warningsOf } from "../src/config/warnings.ts";
 import { didYouMean } from "../src/core/did-you-mean.ts";
 import { parseConfigFile, type Variables } from "./config-file.ts";
+import { misspelledInEnvironment } from "./environment-names.ts";
 import { ROOT } from "./root.ts";
 import { settingNames } from "./setting-names.ts";
 import { stopWith } from "./stop-with.ts";
@@ -60,9 +61,17 @@ function isDefault(flag: string, date: string): boolean {
 	return since !== undefined && date >= since;
 }
 
-/** Valid settings that may be mistakes, for the start message. Empty if there are none. */
-export function warnings(config: Parameters<typeof warningsOf>[0], variables: object): string {
-	const lines = [...misspelled(variables), ...warningsOf(config)].map((line) => `    ${line}\n`);
+/** Valid settings that may be mistakes, for the start message. Empty if there are none. `environment`: if settings are read from it. */
+export function warnings(
+	config: Parameters<typeof warningsOf>[0],
+	variables: object,
+	environment: Readonly<Record<string, unknown>> = {},
+): string {
+	const lines = [
+		...misspelled(variables),
+		...misspelledInEnvironment(environment, new Set(Object.keys(variables))),
+		...warningsOf(config),
+	].map((line) => `    ${line}\n`);
 	return lines.length > 0 ? `\n  Warnings\n${lines.join("")}` : "";
 }
 

@@ -74,4 +74,4 @@ export async function devSettings(
 	};
 }
 
-const notesFor = ({ config, variables }: Current): string => warnings(config, variables);
+const notesFor = ({ config, variables }: Current): string => warnings(config, variables, process.env);

@@ -39,7 +39,7 @@ export async function doctorCommand(
 	else {
 		if (engines.length === 0 && flags.engine === undefined) console.log("No engine is configured.");
 		console.log(findings.map(lineOf).join("\n"));
-		const notes = warnings(config, { ...vars, ...secrets });
+		const notes = warnings(config, { ...vars, ...secrets }, process.env);
 		if (notes) console.log(notes);
 	}
 	return findings.some(({ result }) => result === "failed") ? 1 : 0;

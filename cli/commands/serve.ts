@@ -86,7 +86,7 @@ function serving({ config, variables }: Current): string {
 	const lines = describeRouting(config).map((line) => `    ${line}\n`);
 	const servesNothing = config.routing.routes.length === 0 && variables.DEFAULT_BACKEND === undefined;
 	const hint = servesNothing ? "    Set BACKENDS and ROUTES (docs/configuration.md)\n" : "";
-	return `  What serves the models\n${lines.join("")}${hint}${warnings(config, variables)}`;
+	return `  What serves the models\n${lines.join("")}${hint}${warnings(config, variables, process.env)}`;
 }
 
 function access({ config }: Current): string {
