@@ -1,15 +1,14 @@
 /** AI Search with the published `cloudflare` SDK, MCP clients and `wrangler ai-search`, of which only the address is changed. */
-import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { promisify } from "node:util";
+import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import Cloudflare, { toFile } from "cloudflare";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { ACCOUNT } from "./gateway.ts";
+import { wranglerIn } from "./wrangler.ts";
 
 const home = mkdtempSync(join(tmpdir(), "ganglion-ai-search-"));
 afterAll(() => rmSync(home, { recursive: true }));
@@ -125,24 +124,8 @@ describe("MCP clients", () => {
 });
 
 describe("wrangler ai-search", () => {
-	const env: Record<string, string> = {
-		PATH: process.env.PATH ?? "",
-		HOME: home,
-		NO_COLOR: "1",
-		NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? "",
-		WRANGLER_SEND_METRICS: "false",
-		CLOUDFLARE_API_BASE_URL: inject("baseURL"),
-		CLOUDFLARE_API_TOKEN: "none",
-		CLOUDFLARE_ACCOUNT_ID: ACCOUNT,
-	};
-	const wrangler = async (...args: string[]): Promise<string> => {
-		const script = resolve("node_modules/wrangler/bin/wrangler.js");
-		const { stdout } = await promisify(execFile)(process.execPath, [script, "ai-search", ...args], {
-			cwd: home,
-			env: env as NodeJS.ProcessEnv,
-		});
-		return stdout;
-	};
+	const run = wranglerIn(home, "ai-search");
+	const wrangler = async (...args: string[]): Promise<string> => (await run(...args)).stdout;
 
 	it("creates, changes, searches, lists and deletes an instance, and creates a namespace", async () => {
 		const fields = ["--type", "builtin", "--chunk-size", "128", "--custom-metadata", "team:text"];

@@ -1,12 +1,11 @@
 /** Vectorize with the published `cloudflare` SDK and with `wrangler vectorize`, of which only the address is changed. */
-import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { promisify } from "node:util";
+import { join } from "node:path";
 import Cloudflare, { toFile } from "cloudflare";
 import { afterAll, describe, expect, inject, it } from "vitest";
 import { ACCOUNT } from "./gateway.ts";
+import { wranglerIn } from "./wrangler.ts";
 
 const home = mkdtempSync(join(tmpdir(), "ganglion-vectorize-"));
 afterAll(() => rmSync(home, { recursive: true }));
@@ -73,24 +72,8 @@ describe("the cloudflare SDK", () => {
 });
 
 describe("wrangler vectorize", () => {
-	const env: Record<string, string> = {
-		PATH: process.env.PATH ?? "",
-		HOME: home,
-		NO_COLOR: "1",
-		NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? "",
-		WRANGLER_SEND_METRICS: "false",
-		CLOUDFLARE_API_BASE_URL: inject("baseURL"),
-		CLOUDFLARE_API_TOKEN: "none",
-		CLOUDFLARE_ACCOUNT_ID: ACCOUNT,
-	};
-	const wrangler = async (...args: string[]): Promise<string> => {
-		const cli = resolve("node_modules/wrangler/bin/wrangler.js");
-		const { stdout } = await promisify(execFile)(process.execPath, [cli, "vectorize", ...args], {
-			cwd: home,
-			env: env as NodeJS.ProcessEnv,
-		});
-		return stdout;
-	};
+	const run = wranglerIn(home, "vectorize");
+	const wrangler = async (...args: string[]): Promise<string> => (await run(...args)).stdout;
 
 	it("creates an index, inserts a file, searches and deletes it", async () => {
 		const created = await wrangler("create", "cli", "--dimensions", "2", "--metric", "cosine");

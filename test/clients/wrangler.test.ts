@@ -4,30 +4,15 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, describe, expect, inject, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { loraConfig, loraWeights } from "../jobs/adapters/adapter-files.ts";
-import { ACCOUNT } from "./gateway.ts";
+import { wranglerEnv, wranglerIn } from "./wrangler.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const home = mkdtempSync(join(tmpdir(), "ganglion-wrangler-"));
 afterAll(() => rmSync(home, { recursive: true }));
 
-const env: Record<string, string> = {
-	PATH: process.env.PATH ?? "",
-	HOME: home,
-	NO_COLOR: "1",
-	NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? "",
-	WRANGLER_SEND_METRICS: "false",
-	CLOUDFLARE_API_BASE_URL: inject("baseURL"),
-	CLOUDFLARE_API_TOKEN: "none",
-	CLOUDFLARE_ACCOUNT_ID: ACCOUNT,
-};
-const wrangler = (...args: string[]) =>
-	promisify(execFile)(process.execPath, [resolve("node_modules/wrangler/bin/wrangler.js"), "ai", ...args], {
-		cwd: home,
-		env: env as NodeJS.ProcessEnv,
-		maxBuffer: 10_000_000,
-	});
+const wrangler = wranglerIn(home, "ai");
 
 describe("wrangler ai", () => {
 	const list = async (...filters: string[]): Promise<string[]> => {
@@ -55,7 +40,11 @@ describe("wrangler ai", () => {
 	});
 
 	it("shows our message and code of a failure", async () => {
-		await expect(wrangler("models", "schema", "@cf/meta/nothing")).rejects.toMatchObject({
+		// As a process of its own, whose exit code scripts read.
+		const cli = resolve("node_modules/wrangler/bin/wrangler.js");
+		const args = [cli, "ai", "models", "schema", "@cf/meta/nothing"];
+		const options = { cwd: home, env: wranglerEnv(home) };
+		await expect(promisify(execFile)(process.execPath, args, options)).rejects.toMatchObject({
 			code: 1,
 			stderr: expect.stringMatching(/No such model @cf\/meta\/nothing or task .*\[code: 5007\]/),
 		});
