@@ -26,7 +26,7 @@ import { USUAL_PORTS } from "./engines/probe.ts";
 import { refuseNpmOptions } from "./options.ts";
 import { endWithThisProcess, whenParentExits } from "./parent.ts";
 import { DIST } from "./root.ts";
-import { orStop, PROJECT_CONFIG, warnings } from "./settings.ts";
+import { orStop, PROJECT_CONFIG, SERVED_BUILD, warnings } from "./settings.ts";
 import { stopWith } from "./stop-with.ts";
 
 const DEFAULT_PORT = "8787";
@@ -129,6 +129,7 @@ const child = spawn(
 			WRANGLER_SEND_METRICS: "false",
 			// The C library returns what wrangler has collected to the system: 70 MB, which it would otherwise keep.
 			MALLOC_TRIM_THRESHOLD_: "131072",
+			[SERVED_BUILD]: "worker",
 			...process.env,
 		},
 	},

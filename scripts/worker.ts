@@ -27,7 +27,7 @@ import { equalBuild, forgetBuild, recordBuild } from "./build-record.ts";
 import { readOptions } from "./options.ts";
 import { leaveRoomsOut, withDependents } from "./rooms.ts";
 import { DIST, ROOT } from "./root.ts";
-import { PROJECT_CONFIG } from "./settings.ts";
+import { PROJECT_CONFIG, SERVED_BUILD } from "./settings.ts";
 import { stopWith } from "./stop-with.ts";
 import { unusedKinds } from "./unused-kinds.ts";
 
@@ -279,7 +279,7 @@ function partsLeftOut(): Part[] {
 
 async function buildForWrangler(without: readonly Part[]): Promise<void> {
 	if (!isDeployment) await buildWorker();
-	await buildIn("deploy", isDeployment ? { without } : {});
+	if (process.env[SERVED_BUILD] === undefined) await buildIn("deploy", isDeployment ? { without } : {});
 }
 
 if (import.meta.main)
