@@ -1,12 +1,13 @@
 /**
  * Requests that were charged their reservations, because no settlement had come in time. The process that runs one may only be late: it was paused,
- * or had too little CPU, and the alarm of the object came before its settlement. The settlement then replaces the charge. In memory: a process
- * that ends settles nothing, and its object ends with it, or knows nothing of the charges after its next start.
+ * or had too little CPU, and the alarm of the object came before its settlement. The settlement then replaces the charge, also if the object was
+ * evicted meanwhile.
  */
 import type { Settlement } from "../admission.ts";
 import { utcDay } from "../clock.ts";
 import type { LedgerBooks } from "./leased-requests.ts";
 import { expiredSettlement, type OpenRequest, validSettlement } from "./request-rows.ts";
+import type { TableOptions } from "./row-table.ts";
 
 /** At the bound the oldest charge is final. */
 const MAX_CHARGES = 1_000;
@@ -22,8 +23,11 @@ export class ExpiredRequests {
 	/** By ticket, oldest first. */
 	readonly #charges = new Map<string, Charge>();
 
-	constructor(books: LedgerBooks) {
+	constructor(books: LedgerBooks, { isNew = false }: TableOptions = {}) {
 		this.#books = books;
+		if (isNew) return;
+		for (const request of books.requests.expiredRequests(MAX_CHARGES))
+			this.#charges.set(request.ticket, { request, id: request.id });
 	}
 
 	/** Part of the current transaction. */

@@ -69,7 +69,7 @@ export class Ledger {
 			settle: (settlements, now) => this.#settle(settlements, now),
 		};
 		this.#leased = new LeasedRequests(storage, this.#books, options);
-		this.#expired = new ExpiredRequests(this.#books);
+		this.#expired = new ExpiredRequests(this.#books, options);
 		if (options.isNew) return;
 		const instant = this.#clock.read();
 		if (instant.corrected !== undefined) logCorrection(instant.corrected);

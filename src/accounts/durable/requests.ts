@@ -150,6 +150,12 @@ export class Requests {
 		this.#table.write({ ...row, microNeurons: 0, forgivenAt: now });
 	}
 
+	/** The latest that are charged, oldest first. */
+	expiredRequests(most: number): OpenRequest[] {
+		const where = `outcome = 'expired' AND ticket NOT LIKE '${LEASE_PREFIX}%'`;
+		return this.#table.select({ where, order: "id DESC", limit: most }).reverse().map(openRequest);
+	}
+
 	/** In the order of admission. */
 	openRequests(): OpenRequest[] {
 		return this.#table.select({ where: "outcome IS NULL", order: "id" }).map(openRequest);

@@ -28,7 +28,7 @@ interface ModelRequest {
 	settledAt?: number;
 	/** Position among the settled requests. */
 	settledAs?: number;
-	/** It has expired since the last restart, so that its settlement replaces the charge. */
+	/** It has expired, so that its settlement replaces the charge. */
 	replaceable?: boolean;
 	microNeurons: number;
 }
@@ -65,7 +65,6 @@ class Model {
 	restart(): void {
 		this.latest = Math.max(0, ...this.requests.flatMap(({ at, settledAt = 0 }) => [at, settledAt]));
 		this.day = "";
-		for (const request of this.requests) request.replaceable = false;
 	}
 
 	today(of: (request: ModelRequest) => boolean): { spent: number; reserved: number } {

@@ -606,13 +606,13 @@ describe("expiry", () => {
 				});
 			}));
 
-		it("remains after a restart of the object: the process has ended, too", () =>
+		it("is replaced also after an eviction of the object", () =>
 			withLedger((bench) => {
 				const ticket = expire(bench);
 				bench.restart();
 				bench.ledger.settle([settlement(ticket, { microNeurons: 120 })]);
-				expect(account(bench)).toMatchObject({ spent: 300, reserved: 0 });
-				expect(bench.ledger.requests({}).requests).toMatchObject([{ ticket, outcome: "expired" }]);
+				expect(account(bench)).toMatchObject({ spent: 120, reserved: 0 });
+				expect(bench.ledger.requests({}).requests).toMatchObject([{ ticket, outcome: "ok" }]);
 			}));
 
 		it("is that of the day of the admission, also after midnight", () =>
