@@ -121,12 +121,12 @@ describe("durable work", () => {
 });
 
 describe("stored objects", () => {
-	it("streams 50 MB into the object and back", async () => {
+	it("streams 200 MB into the object and back", async () => {
 		const gateway = await start();
 		const chunk = randomBytes(1_000_003);
 		const hash = createHash("sha256");
 		async function* chunks() {
-			for (let count = 0; count < 50; count++) {
+			for (let count = 0; count < 200; count++) {
 				hash.update(chunk);
 				yield chunk;
 			}
@@ -137,7 +137,7 @@ describe("stored objects", () => {
 			body: Readable.toWeb(Readable.from(chunks())) as unknown as BodyInit,
 			duplex: "half",
 		} as RequestInit;
-		expect(await (await fetch(url, init)).json()).toMatchObject({ key: "files/1", bytes: 50_000_150 });
+		expect(await (await fetch(url, init)).json()).toMatchObject({ key: "files/1", bytes: 200_000_600 });
 		const returned = createHash("sha256");
 		for await (const part of (await fetch(url)).body ?? []) returned.update(part);
 		expect(returned.digest("hex")).toBe(hash.digest("hex"));
