@@ -216,6 +216,7 @@ describe("a wrong base address", () => {
 		["GET", `${LOCAL}/v1/models`, `${LOCAL}/ai/v1/models`],
 		["POST", `${LOCAL}/v1/messages`, `${LOCAL}/ai/v1/messages`],
 		["POST", "/chat/completions", "/v1/chat/completions"],
+		["POST", "/v1/chat/completion", "/v1/chat/completions"],
 		["POST", "/api/v1/chat/completions", "/v1/chat/completions"],
 		["POST", `${LOCAL}/ai/v1//chat/completions`, `${LOCAL}/ai/v1/chat/completions`],
 		["POST", `${LOCAL}/ai/v1/chat/completion`, `${LOCAL}/ai/v1/chat/completions`],
