@@ -32,18 +32,28 @@ export class ExpiredRequests {
 
 	/** Part of the current transaction. */
 	charge(expired: readonly OpenRequest[], now: number): void {
+		if (expired.length === 0) return;
+		const { budgets, requests, usage } = this.#books;
 		const charged = expired.map((request) => [request, expiredSettlement(request)] as const);
-		const ids = this.#books.requests.expire(now, charged);
-		this.#books.usage.addSettled(charged);
+		this.#makeRoom(charged.length);
+		const finals = Math.max(0, charged.length - MAX_CHARGES);
+		if (finals > 0) requests.settle(now, charged.slice(0, finals));
+		const ids = requests.expire(now, charged.slice(finals));
+		usage.addSettled(charged);
 		for (const [i, request] of expired.entries()) {
 			const { admittedAt, reserved, ticket } = request;
-			this.#books.budgets.book(utcDay(admittedAt), request, { spent: reserved, reserved: -reserved });
-			this.#charges.set(ticket, { request, id: ids[i] ?? 0 });
+			budgets.book(utcDay(admittedAt), request, { spent: reserved, reserved: -reserved });
+			const id = ids[i - finals];
+			if (id !== undefined) this.#charges.set(ticket, { request, id });
 		}
-		for (const ticket of this.#charges.keys()) {
-			if (this.#charges.size <= MAX_CHARGES) break;
-			this.#charges.delete(ticket);
-		}
+	}
+
+	/** Final charges are in segments, because a start reads all rows. */
+	#makeRoom(added: number): void {
+		const most = Math.max(0, MAX_CHARGES - added);
+		const oldest = [...this.#charges].slice(0, Math.max(0, this.#charges.size - most));
+		if (oldest.length > 0) this.#books.requests.finish(oldest.map(([, { id }]) => id));
+		for (const [ticket] of oldest) this.#charges.delete(ticket);
 	}
 
 	/** Replaces the charge of the request, if it has one. Part of the current transaction. */

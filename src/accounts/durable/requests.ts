@@ -32,6 +32,12 @@ const FIRST_OPEN_ID = 10 ** 14;
 /** Starts the tickets of charged leases. */
 const LEASE_PREFIX = "lease-";
 
+const IN_LIST = "id IN (SELECT value FROM json_each(?))";
+/** Its parameter is {@link FIRST_OPEN_ID}. In tables of earlier versions, open requests have such ids too. */
+const SETTLED = "id < ? AND outcome IS NOT NULL";
+const SETTLED_AT = "coalesce(settled_at, admitted_at)";
+const settledAtOf = ({ settledAt, admittedAt }: LedgerRow): number => settledAt ?? admittedAt;
+
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 100;
 
@@ -113,13 +119,22 @@ export class Requests {
 
 	/** Deletes rows of requests whose state changes. */
 	#close(ids: readonly number[]): void {
-		this.#table.delete("id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
+		this.#table.delete(IN_LIST, JSON.stringify(ids));
 	}
 
 	/** Writes the charges of expired requests. Returns the ids of their rows. */
 	expire(settledAt: number, charges: readonly (readonly [OpenRequest, Settlement])[]): number[] {
 		this.#close(charges.map(([{ id }]) => id));
 		return charges.map((charge) => this.charge(settledAt, charge));
+	}
+
+	/** Moves charges that are final to a segment. `ids`: of their rows, oldest first. */
+	finish(ids: readonly number[]): void {
+		const rows = this.#table.select({ where: IN_LIST, order: "id" }, JSON.stringify(ids));
+		this.#close(ids);
+		this.#segments.add(
+			rows.map((row) => ({ ...row, settledAt: settledAtOf(row), id: this.#nextSettledId++ })),
+		);
 	}
 
 	/** Moves an expired request, whose charge is this row, to a segment. */
@@ -201,18 +216,23 @@ export class Requests {
 
 	/** Deletes old settled requests. Returns whether there may be further ones. */
 	deleteExpired(now: number): boolean {
-		this.#table.delete("outcome IS NOT NULL AND admitted_at <= ?", now - KEPT_MS);
+		if ((this.#oldestSettled() ?? now) <= now - KEPT_MS)
+			this.#table.delete(`${SETTLED} AND ${SETTLED_AT} <= ?`, FIRST_OPEN_ID, now - KEPT_MS);
 		return this.#segments.deleteExpired(now, this.#nextSettledId - 1);
 	}
 
 	/** When the oldest settled request reaches its age limit. */
 	nextExpiry(): number | undefined {
-		const { oldest } = this.#table.readOne<{ oldest: number | null }>("min(admitted_at) AS oldest", {
-			where: "outcome IS NOT NULL",
-		});
-		const times = [oldest === null ? undefined : oldest + KEPT_MS, this.#segments.nextExpiry()];
+		const oldest = this.#oldestSettled();
+		const times = [oldest === undefined ? undefined : oldest + KEPT_MS, this.#segments.nextExpiry()];
 		const due = times.filter((time) => time !== undefined);
 		return due.length > 0 ? Math.min(...due) : undefined;
+	}
+
+	/** When the first row of a settled request was settled. Reads no other row, because the alarm may be frequent. */
+	#oldestSettled(): number | undefined {
+		const [oldest] = this.#table.select({ where: SETTLED, order: "id", limit: 1 }, FIRST_OPEN_ID);
+		return oldest && settledAtOf(oldest);
 	}
 
 	#settledRow(settledAt: number, [request, settlement]: readonly [OpenRequest, Settlement]): SettledRow {

@@ -637,6 +637,48 @@ describe("expiry", () => {
 				expect(requests.map(({ ticket }) => ticket)).toEqual(tickets.slice(0, 1));
 				expect(used(bench)).toEqual([["2026-11-21", 1_001, 1_002]]);
 			}));
+
+		it("is a row of the table of open requests only as long as it may be replaced", () =>
+			withLedger((bench) => {
+				const rows = (): unknown => bench.storage.sql.exec("SELECT count(*) AS n FROM requests").one().n;
+				const expired: string[] = [];
+				for (const count of [3, 2_000, 5]) {
+					for (let i = 0; i < count; i++) expired.push(reserve(bench, 2, { holdMs: 5_000, budgets: [] }));
+					bench.time += 5_000;
+					bench.ledger.expire();
+					expect(rows()).toBe(Math.min(1_000, expired.length));
+					bench.restart();
+				}
+				const times = new Map<string, number | undefined>();
+				let listed = 0;
+				for (let cursor: number | undefined; ; ) {
+					const page = bench.ledger.requests({ limit: 100, ...(cursor !== undefined && { cursor }) });
+					for (const { ticket, settledAt } of page.requests) times.set(ticket, settledAt);
+					listed += page.requests.length;
+					cursor = page.cursor;
+					if (cursor === undefined) break;
+				}
+				expect([listed, times.size]).toEqual([2_008, 2_008]);
+				expect([0, 3, 2_003].map((i) => times.get(expired[i] ?? ""))).toEqual([
+					...[NOON + 5_000, NOON + 10_000, NOON + 15_000],
+				]);
+				// The latest 1,000.
+				bench.ledger.settle([1_007, 1_008].map((i) => settlement(expired[i] ?? "", { microNeurons: 1 })));
+				expect(used(bench)).toEqual([["2026-11-21", 2_008, 2 * 2_008 - 1]]);
+			}));
+
+		it("is kept for 7 days, also if the request was admitted before them", () =>
+			withLedger((bench) => {
+				const DAY = 86_400_000;
+				const ticket = reserve(bench, 300, { holdMs: 8 * DAY });
+				bench.time += 8 * DAY;
+				bench.ledger.expire();
+				expect(bench.ledger.sweep()).toBe(NOON + 15 * DAY);
+				expect(bench.ledger.requests({}).requests).toMatchObject([{ ticket, outcome: "expired" }]);
+				bench.restart();
+				bench.ledger.settle([settlement(ticket, { microNeurons: 120 })]);
+				expect(used(bench)).toEqual([["2026-11-21", 1, 120]]);
+			}));
 	});
 });
 
@@ -674,6 +716,9 @@ describe("sweep", () => {
 
 	it("reads no row that it does not delete", () =>
 		withLedger((bench) => {
+			for (let i = 0; i < 200; i++) reserve(bench, 0, { holdMs: SECOND });
+			bench.time += SECOND;
+			bench.ledger.expire();
 			const many = Array.from({ length: 200 }, () => reserve(bench, 0));
 			bench.ledger.settle(many.map((ticket) => settlement(ticket)));
 			const exec = vi.spyOn(bench.storage.sql, "exec");
