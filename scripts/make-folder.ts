@@ -11,13 +11,21 @@ const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: fal
 export function makeFolder(folder: string, mode?: number): void {
 	if (isFolder(folder)) return;
 	try {
+		makeOne(folder, mode);
+	} catch (error) {
+		const above = dirname(folder);
+		// A drive that does not exist has nothing above it.
+		if (codeOf(error) !== "ENOENT" || above === folder) throw error;
+		makeFolder(above, mode);
+		makeOne(folder, mode);
+	}
+}
+
+/** Another process may create it at the same time. */
+function makeOne(folder: string, mode: number | undefined): void {
+	try {
 		mkdirSync(folder, mode);
 	} catch (error) {
-		// Another process may have created it.
-		if (isFolder(folder)) return;
-		const above = dirname(folder);
-		if (codeOf(error) !== "ENOENT" || isFolder(above)) throw error;
-		makeFolder(above, mode);
-		mkdirSync(folder, mode);
+		if (!isFolder(folder)) throw error;
 	}
 }

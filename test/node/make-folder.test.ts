@@ -1,9 +1,12 @@
 /** Folders are created, or the reason is thrown at once. */
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { dirname, join, parse } from "node:path";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { makeFolder } from "../../scripts/make-folder.ts";
+
+const real = await vi.importActual<typeof import("node:fs")>("node:fs");
+vi.mock("node:fs", { spy: true });
 
 const root = mkdtempSync(join(tmpdir(), "ganglion-folders-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -15,6 +18,56 @@ it("creates those above, each with the mode, and leaves one that exists", () => 
 	for (const path of [folder, join(root, "a")]) {
 		expect(statSync(path).isDirectory()).toBe(true);
 		if (process.platform !== "win32") expect(statSync(path).mode & 0o777).toBe(0o700);
+	}
+});
+
+it("takes a path that leads through a folder that does not exist yet", () => {
+	const folder = `${root}/d/../e`;
+	makeFolder(folder);
+	expect(statSync(folder).isDirectory()).toBe(true);
+});
+
+describe("another process creates the folder at the same time", () => {
+	const calls = vi.mocked(mkdirSync);
+	afterEach(() => calls.mockReset());
+
+	it("after the one above it was created", () => {
+		const folder = join(root, "f", "g");
+		calls.mockImplementation((path, options) => {
+			if (path === folder && existsSync(dirname(folder))) real.mkdirSync(path);
+			return real.mkdirSync(path, options);
+		});
+		makeFolder(folder);
+		expect(statSync(folder).isDirectory()).toBe(true);
+	});
+
+	it("and had created the one above it before", () => {
+		const folder = join(root, "h", "i");
+		calls.mockImplementationOnce((path, options) => {
+			try {
+				return real.mkdirSync(path, options);
+			} finally {
+				real.mkdirSync(dirname(folder));
+			}
+		});
+		makeFolder(folder);
+		expect(statSync(folder).isDirectory()).toBe(true);
+	});
+});
+
+it("refuses a drive that does not exist", () => {
+	const { root: drive } = parse(root);
+	vi.mocked(statSync).mockReturnValue(undefined);
+	vi.mocked(mkdirSync).mockImplementation((path) => {
+		throw Object.assign(new Error(`ENOENT: ${path}`), { code: "ENOENT", path });
+	});
+	try {
+		expect(() => makeFolder(join(drive, "a", "b"))).toThrow(
+			expect.objectContaining({ code: "ENOENT", path: drive }),
+		);
+	} finally {
+		vi.mocked(statSync).mockReset();
+		vi.mocked(mkdirSync).mockReset();
 	}
 });
 
