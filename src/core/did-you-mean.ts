@@ -62,7 +62,7 @@ function isPart(part: string, full: string): boolean {
  * The number of insertions, deletions, replacements and swaps of neighbours that change `a` to `b`. Infinite if it is above `most`:
  * most names differ at once, so that a long list costs little.
  */
-function editDistance(a: string, b: string, most: number): number {
+export function editDistance(a: string, b: string, most: number): number {
 	if (Math.abs(a.length - b.length) > most) return Infinity;
 	let before: number[] = [];
 	let row = Array.from({ length: b.length + 1 }, (_, j) => j);

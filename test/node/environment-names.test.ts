@@ -34,10 +34,26 @@ it.each([
 	"PATH",
 	"HOME",
 	"COLS",
+	"CORES",
+	"COLORS",
+	"MODULES",
+	"API_TOKEN",
 	"NODE_OPTIONS",
 	"OPENAI_API_KEY",
 	"npm_config_cache",
 ])("%s is no misspelled setting", (name) => expect(read(name)).toEqual([]));
+
+it("the names that Kubernetes sets for a service are none", () => {
+	const names = [
+		...["GANGLION_SERVICE_HOST", "GANGLION_SERVICE_PORT", "GANGLION_SERVICE_PORT_HTTP", "GANGLION_PORT"],
+		...["", "_PROTO", "_PORT", "_ADDR"].map((end) => `GANGLION_PORT_80_TCP${end}`),
+	];
+	const environment = Object.fromEntries([...names, "GANGLION_COLOUR"].map((name) => [name, SECRET]));
+	expect(misspelledInEnvironment(environment, new Set())).toEqual([
+		"GANGLION_COLOUR of the environment: no setting has this name, so it has no effect",
+	]);
+	expect(read("GANGLION_PORT")).toHaveLength(1);
+});
 
 it("a name that the configuration reads is none, such as that of a secret", () => {
 	expect(read("GANGLION_KEY", ["GANGLION_KEY"])).toEqual([]);
