@@ -129,7 +129,7 @@ describe("packages in documents of the package", () => {
 	const exists = (name: string, text: string): boolean => {
 		const [, alias = name, target] = /^(@?[^@]+)@npm:(.+)$/.exec(name) ?? [];
 		if (name === "ganglion") return !/npm (?:install|i|add)[^\n]* ganglion(?:\s|$)/.test(text);
-		const spec = KNOWN.get(alias);
+		const spec = KNOWN.get(alias.replace(/@latest$/, ""));
 		return spec !== undefined && (target === undefined || spec.startsWith(`npm:${target}@`));
 	};
 

@@ -10,7 +10,7 @@ export const GEMINI = "google/gemini-3-flash";
 export const SERVED = { claude: [LLAMA, KIMI], gemini: [SCOUT, GPT_OSS, GEMINI] };
 
 /** Tells who starts the providers on which port they are expected. */
-export const PORT_VARIABLE = "GANGLION_TEST_PROVIDERS_PORT";
+export const PORT_VARIABLE = "TEST_PROVIDERS_PORT";
 
 export const KEYS = { CLAUDE_KEY: "sk-ant-test", GEMINI_KEY: "AIza-test" };
 
