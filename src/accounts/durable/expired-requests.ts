@@ -3,70 +3,59 @@
  * or had too little CPU, and the alarm of the object came before its settlement. The settlement then replaces the charge, also if the object was
  * evicted meanwhile.
  */
-import type { Settlement } from "../admission.ts";
 import { utcDay } from "../clock.ts";
 import type { LedgerBooks } from "./leased-requests.ts";
-import { expiredSettlement, type OpenRequest, validSettlement } from "./request-rows.ts";
+import { expiredSettlement, type OpenRequest } from "./request-rows.ts";
 import type { TableOptions } from "./row-table.ts";
 
 /** At the bound the oldest charge is final. */
 const MAX_CHARGES = 1_000;
 
-interface Charge {
-	request: OpenRequest;
-	/** Of its row. */
-	id: number;
-}
-
 export class ExpiredRequests {
 	readonly #books: LedgerBooks;
 	/** By ticket, oldest first. */
-	readonly #charges = new Map<string, Charge>();
+	readonly #charged = new Map<string, OpenRequest>();
 
 	constructor(books: LedgerBooks, { isNew = false }: TableOptions = {}) {
 		this.#books = books;
 		if (isNew) return;
 		for (const request of books.requests.expiredRequests(MAX_CHARGES))
-			this.#charges.set(request.ticket, { request, id: request.id });
+			this.#charged.set(request.ticket, request);
 	}
 
 	/** Part of the current transaction. */
 	charge(expired: readonly OpenRequest[], now: number): void {
 		if (expired.length === 0) return;
 		const { budgets, requests, usage } = this.#books;
-		const charged = expired.map((request) => [request, expiredSettlement(request)] as const);
-		this.#makeRoom(charged.length);
-		const finals = Math.max(0, charged.length - MAX_CHARGES);
-		if (finals > 0) requests.settle(now, charged.slice(0, finals));
-		const ids = requests.expire(now, charged.slice(finals));
-		usage.addSettled(charged);
-		for (const [i, request] of expired.entries()) {
-			const { admittedAt, reserved, ticket } = request;
+		const charges = expired.map((request) => [request, expiredSettlement(request)] as const);
+		this.#makeRoom(charges.length);
+		const finals = Math.max(0, charges.length - MAX_CHARGES);
+		if (finals > 0) requests.settle(now, charges.slice(0, finals));
+		for (const request of requests.expire(now, charges.slice(finals)))
+			this.#charged.set(request.ticket, request);
+		usage.addSettled(charges);
+		for (const request of expired) {
+			const { admittedAt, reserved } = request;
 			budgets.book(utcDay(admittedAt), request, { spent: reserved, reserved: -reserved });
-			const id = ids[i - finals];
-			if (id !== undefined) this.#charges.set(ticket, { request, id });
 		}
 	}
 
 	/** Final charges are in segments, because a start reads all rows. */
 	#makeRoom(added: number): void {
 		const most = Math.max(0, MAX_CHARGES - added);
-		const oldest = [...this.#charges].slice(0, Math.max(0, this.#charges.size - most));
-		if (oldest.length > 0) this.#books.requests.finish(oldest.map(([, { id }]) => id));
-		for (const [ticket] of oldest) this.#charges.delete(ticket);
+		const oldest = [...this.#charged.values()].slice(0, Math.max(0, this.#charged.size - most));
+		if (oldest.length > 0) this.#books.requests.finish(oldest.map(({ id }) => id));
+		for (const { ticket } of oldest) this.#charged.delete(ticket);
 	}
 
-	/** Replaces the charge of the request, if it has one. Part of the current transaction. */
-	settle(settlement: Settlement, now: number): void {
-		const { id, request } = this.#charges.get(settlement.ticket) ?? {};
-		if (!request || id === undefined) return;
-		const { requests, usage } = this.#books;
-		const settled = [request, validSettlement(settlement, request)] as const;
-		requests.replaceCharge(id, now, settled);
-		usage.removeCharge(request);
-		usage.addSettled([settled]);
-		const spent = settled[1].microNeurons - request.reserved;
-		this.#books.budgets.book(utcDay(request.admittedAt), request, { spent, reserved: 0 });
-		this.#charges.delete(request.ticket);
+	/** Removes the charge of the request, if it has one: it is open until its settlement. Part of the current transaction. */
+	reopen(ticket: string): OpenRequest | undefined {
+		const request = this.#charged.get(ticket);
+		if (!request) return undefined;
+		const { admittedAt, reserved } = request;
+		this.#books.usage.removeCharge(request);
+		this.#books.budgets.book(utcDay(admittedAt), request, { spent: -reserved, reserved });
+		this.#charged.delete(ticket);
+		return request;
 	}
 }

@@ -152,10 +152,9 @@ export class Ledger {
 	#settle(settlements: readonly Settlement[], now: number): void {
 		const first = new Map<string, readonly [OpenRequest, Settlement]>();
 		for (const settlement of settlements) {
-			const request = this.#open.get(settlement.ticket);
-			if (!request) this.#expired.settle(settlement, now);
-			else if (!first.has(settlement.ticket))
-				first.set(settlement.ticket, [request, validSettlement(settlement, request)]);
+			const { ticket } = settlement;
+			const request = this.#open.get(ticket) ?? this.#expired.reopen(ticket);
+			if (request && !first.has(ticket)) first.set(ticket, [request, validSettlement(settlement, request)]);
 		}
 		if (first.size === 0) return;
 		const settled = [...first.values()];

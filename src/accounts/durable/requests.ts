@@ -105,7 +105,7 @@ export class Requests {
 		for (const { text } of jsonArrays(rows)) this.#table.insertAll(text);
 	}
 
-	/** Moves the requests to a segment. They need not have rows. */
+	/** Moves the requests to a segment. They need not have rows; that of an expired one is its charge. */
 	settle(settledAt: number, settled: readonly (readonly [OpenRequest, Settlement])[]): void {
 		const ids: number[] = [];
 		const rows: SettledRow[] = [];
@@ -122,10 +122,10 @@ export class Requests {
 		this.#table.delete(IN_LIST, JSON.stringify(ids));
 	}
 
-	/** Writes the charges of expired requests. Returns the ids of their rows. */
-	expire(settledAt: number, charges: readonly (readonly [OpenRequest, Settlement])[]): number[] {
+	/** Writes the charges of expired requests. Returns the requests with the ids of these rows. */
+	expire(settledAt: number, charges: readonly (readonly [OpenRequest, Settlement])[]): OpenRequest[] {
 		this.#close(charges.map(([{ id }]) => id));
-		return charges.map((charge) => this.charge(settledAt, charge));
+		return charges.map((charge) => ({ ...charge[0], id: this.charge(settledAt, charge) }));
 	}
 
 	/** Moves charges that are final to a segment. `ids`: of their rows, oldest first. */
@@ -135,12 +135,6 @@ export class Requests {
 		this.#segments.add(
 			rows.map((row) => ({ ...row, settledAt: settledAtOf(row), id: this.#nextSettledId++ })),
 		);
-	}
-
-	/** Moves an expired request, whose charge is this row, to a segment. */
-	replaceCharge(id: number, settledAt: number, settled: readonly [OpenRequest, Settlement]): void {
-		this.#close([id]);
-		this.#segments.add([this.#settledRow(settledAt, settled)]);
 	}
 
 	/** Writes a charge. Returns the id of its row. */
