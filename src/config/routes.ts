@@ -1,69 +1,12 @@
 /** `ROUTES` and `DEFAULT_BACKEND`: which backends serve which models. */
-import * as z from "zod";
 import { isRecord } from "../core/json.ts";
 import type { ConfiguredBackend, Continuation } from "../pipeline/plan.ts";
 import type { Route } from "../pipeline/route.ts";
-import { expectedName, fieldNotes, kindOf } from "../schemas/explain.ts";
-import { positiveAmount } from "./amounts.ts";
+import { expectedName, kindOf } from "../schemas/explain.ts";
 import { refuseSecondKey, SIMULATOR } from "./backends.ts";
-import { type Env, headers } from "./headers.ts";
+import type { Env } from "./headers.ts";
 import type { Path, Problems } from "./problems.ts";
-import { FIELDS_OF_ROUTES, type ReadSettings, Settings } from "./route-settings.ts";
-import { SetTimeouts } from "./timeouts.ts";
-
-/** `*` alone would allow all models of the engine. */
-const adapter = z
-	.string()
-	.regex(/^[^*\s]+\*?$/, 'expected the name of an adapter, or how some begin and a "*", found another');
-
-/** A header of each answer. */
-const weights = z
-	.string()
-	.regex(
-		/^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/,
-		"expected up to 256 characters that fit into a header, found another text",
-	);
-
-const EXAMPLE = '{"backend": "NAME"}';
-
-const targets = (env: Env) =>
-	z
-		.array(
-			z
-				.strictObject(
-					{
-						// Checked below, against the backends.
-						backend: z.unknown().optional(),
-						model: z
-							.string()
-							.min(1)
-							.refine((model) => !model.includes("*"), "expected the name of one model, found a pattern")
-							.optional(),
-						weight: positiveAmount.optional(),
-						headers: headers(env).optional(),
-						timeouts: SetTimeouts.optional(),
-						continues: z.literal([true, false, "prefill", "vllm"]).optional(),
-						weights: weights.optional(),
-						// Set by `--engine local`, for the list of routes.
-						weights_absent: z.literal(true).optional(),
-						loras: z.array(adapter).min(1).optional(),
-					},
-					{
-						error: ({ code, input }) =>
-							code === "invalid_type"
-								? `expected a target such as ${EXAMPLE}, found ${kindOf(input)}`
-								: undefined,
-					},
-				)
-				.register(fieldNotes, {
-					unknown: (field) =>
-						FIELDS_OF_ROUTES.has(field)
-							? ` of a target: it is a setting of the route, as in {"targets": [${EXAMPLE}], "${field}": …}`
-							: undefined,
-					internal: ["weights_absent"],
-				}),
-		)
-		.min(1);
+import { type ReadSettings, Settings, TARGET_EXAMPLE, TargetsSetting } from "./route-settings.ts";
 
 export interface RouteContext {
 	env: Env;
@@ -74,7 +17,7 @@ export interface RouteContext {
 }
 
 export function readRoutes(entries: [string, unknown][], context: RouteContext): Route[] {
-	const schema = targets(context.env);
+	const schema = TargetsSetting(context.env);
 	return entries.map(([pattern, entry]) => {
 		const path: Path = ["ROUTES", pattern];
 		if (!/^\S+$/.test(pattern))
@@ -123,7 +66,7 @@ function readEntry(entry: unknown, path: Path, problems: Problems): Entry {
 		const found = isRecord(entry) ? "an object without" : kindOf(entry);
 		problems.add(
 			path,
-			`expected a list of targets such as [${EXAMPLE}], or an object with "targets", found ${found}`,
+			`expected a list of targets such as [${TARGET_EXAMPLE}], or an object with "targets", found ${found}`,
 		);
 		return { list: undefined, listPath, ...plain };
 	}
