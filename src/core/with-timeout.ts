@@ -23,6 +23,14 @@ export async function withTimeout<T>(
 	}
 }
 
+/** The result of the work. `undefined`: it failed, or takes longer. The work goes on. */
+export const resultWithin = <T>(
+	work: Promise<T>,
+	milliseconds: number,
+	timing?: Timing,
+): Promise<T | undefined> =>
+	withTimeout(work, milliseconds, () => new Error("late"), timing).catch(() => undefined);
+
 /** As {@link withTimeout}. The signal of the work fires with the failure: unlike `AbortSignal.timeout`, after what has arrived is read. */
 export function endedAfter<T>(
 	milliseconds: number,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { endedAfter, withTimeout } from "../../src/core/with-timeout.ts";
+import { endedAfter, resultWithin, withTimeout } from "../../src/core/with-timeout.ts";
 
 const late = () => new Error("late");
 
@@ -21,6 +21,15 @@ describe("work with a time limit", () => {
 		await outcome;
 		work.reject(new Error("full"));
 		await expect(limited).rejects.toThrow("late");
+		expect(vi.getTimerCount()).toBe(0);
+	});
+
+	it("has no result if it fails or is late", async () => {
+		expect(await resultWithin(Promise.resolve(1), 1_000)).toBe(1);
+		expect(await resultWithin(Promise.reject(new Error("full")), 1_000)).toBeUndefined();
+		const result = resultWithin(new Promise<never>(() => {}), 1_000);
+		vi.advanceTimersByTime(1_000);
+		expect(await result).toBeUndefined();
 		expect(vi.getTimerCount()).toBe(0);
 	});
 

@@ -10,7 +10,7 @@ import { failedSettlement } from "../../accounts/client/outbox.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { objectUnavailable } from "../../core/object-failure.ts";
 import { withMembers } from "../../core/with-members.ts";
-import { withTimeout } from "../../core/with-timeout.ts";
+import { resultWithin } from "../../core/with-timeout.ts";
 import type { PipelineServices } from "../../pipeline/services.ts";
 import type { LineAdmissions } from "./line-admissions.ts";
 
@@ -68,7 +68,7 @@ export class LineLedger {
 	async close(): Promise<void> {
 		// A timer costs more than the remainder of this method.
 		if (this.#open.size === 0) return;
-		await withTimeout(this.#allBills(), BILL_MS, () => new AiError("timeout")).catch(() => {});
+		await resultWithin(this.#allBills(), BILL_MS);
 		for (const admission of this.#open.values()) this.settlements.push(failedSettlement(admission));
 		this.#open.clear();
 	}

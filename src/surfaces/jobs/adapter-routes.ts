@@ -9,7 +9,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
-import { withTimeout } from "../../core/with-timeout.ts";
+import { resultWithin } from "../../core/with-timeout.ts";
 import { parseFields, readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
@@ -116,8 +116,10 @@ export const adapterRoutes: readonly AppRoute[] = defineRoutes({ bases: [AI], ta
 			const written = writeAhead(caller.account, adapter, services).catch(() => {});
 			services.waitUntil(written);
 			// So that a request after the upload does not wait for the folders.
-			const timing = { startTimer: services.startTimer, left: c.req.raw.signal };
-			await withTimeout(written, WRITE_AHEAD_MS, () => new AiError("timeout"), timing).catch(() => {});
+			await resultWithin(written, WRITE_AHEAD_MS, {
+				startTimer: services.startTimer,
+				left: c.req.raw.signal,
+			});
 			return envelope(fineTune(adapter));
 		},
 	},

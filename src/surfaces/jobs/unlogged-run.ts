@@ -2,7 +2,7 @@
 import { errorBodyOf, readError } from "../../backends/transport/error-body.ts";
 import { AiError } from "../../core/errors.ts";
 import { withMembers } from "../../core/with-members.ts";
-import { withTimeout } from "../../core/with-timeout.ts";
+import { resultWithin } from "../../core/with-timeout.ts";
 import type { GatewayLogs } from "../../gateways/client/gateway-logs.ts";
 import { type AnswerFacts, cut, factsOf } from "../../gateways/comparisons/comparison.ts";
 import type { SentAgain } from "../../gateways/comparisons/sent-request.ts";
@@ -67,8 +67,7 @@ export async function unloggedAnswer(
 		const error = failure ?? new AiError("upstreamUnavailable", providerMessage(text, status));
 		return { ok: false, error, status, failure };
 	}
-	const late = () => new AiError("timeout");
-	const row = await withTimeout(captured.promise, FACTS_MS, late).catch(() => undefined);
+	const row = await resultWithin(captured.promise, FACTS_MS);
 	const facts = row
 		? factsOf(row)
 		: { provider: "", model: "", status, tokens_in: null, tokens_out: null, cost: null, duration: null };

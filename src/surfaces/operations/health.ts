@@ -7,7 +7,7 @@ import { hasPassed } from "../../core/elapsed.ts";
 import { AiError } from "../../core/errors.ts";
 import { objectUnavailable } from "../../core/object-failure.ts";
 import { awaitedElsewhere } from "../../core/settled-elsewhere.ts";
-import { withTimeout } from "../../core/with-timeout.ts";
+import { resultWithin } from "../../core/with-timeout.ts";
 import { answer } from "../answer.ts";
 import { type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
@@ -27,8 +27,7 @@ function isReady(services: AppServices): Promise<boolean> {
 	const at = now();
 	const latest = probes.get(directory);
 	if (latest && !hasPassed(READY_CACHE_MS, latest.at, at)) return latest.ready;
-	const late = () => new AiError("timeout");
-	const probed = withTimeout(probe(services), PROBE_MS, late, { startTimer }).catch(() => false);
+	const probed = resultWithin(probe(services), PROBE_MS, { startTimer }).then((isUp = false) => isUp);
 	const ready = awaitedElsewhere(probed);
 	// The runtime drops what a request waits for when its caller leaves. Others wait for the same probe.
 	waitUntil(ready);

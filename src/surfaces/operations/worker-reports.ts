@@ -3,9 +3,8 @@
  * answers with its own reports at a Unix socket, through the entrypoint `Reports`, so that any of them can answer `/metrics`.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { AiError } from "../../core/errors.ts";
 import type { Metric, MetricSample } from "../../core/metric.ts";
-import { withTimeout } from "../../core/with-timeout.ts";
+import { resultWithin } from "../../core/with-timeout.ts";
 import type { EngineReport } from "../../fleet/health.ts";
 import type { PoolReport } from "../../pools/pool-report.ts";
 import type { Peer, WorkerReport } from "../../telemetry/workers.ts";
@@ -129,5 +128,4 @@ export function visible(
 const inTime = (
 	peer: Peer,
 	{ startTimer }: Pick<AppServices, "startTimer">,
-): Promise<WorkerReport | undefined> =>
-	withTimeout(peer.report(), PEER_MS, () => new AiError("timeout"), { startTimer }).catch(() => undefined);
+): Promise<WorkerReport | undefined> => resultWithin(peer.report(), PEER_MS, { startTimer });

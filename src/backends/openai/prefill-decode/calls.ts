@@ -9,7 +9,7 @@ import { toAiError } from "../../../core/errors.ts";
 import { parseExactly } from "../../../core/exact-json.ts";
 import { lazy } from "../../../core/lazy.ts";
 import { SentUsage, type Usage } from "../../../core/usage.ts";
-import { withTimeout } from "../../../core/with-timeout.ts";
+import { resultWithin } from "../../../core/with-timeout.ts";
 import { EventStream } from "../../../streams/sse.ts";
 import type { PrefillLeg, Target } from "../../backend.ts";
 import { postStream, type StreamReply } from "../../transport/http.ts";
@@ -146,8 +146,7 @@ async function callTogether<Reply>(pair: Pair<Reply>, body: LegBody): Promise<Bo
 					return prefill.latest;
 				},
 				async arrived() {
-					const late = () => new Error("The prefill replica still sends its reply");
-					if (!prefill.isOver) await withTimeout(ended, GRACE_MS, late).catch(() => {});
+					if (!prefill.isOver) await resultWithin(ended, GRACE_MS);
 					return prefill.latest;
 				},
 			},
