@@ -1,11 +1,12 @@
 /** Refusals of OpenAI's routes that this gateway does not have, with the reason (docs/choices.md). */
-import { misspelledNames } from "../../core/did-you-mean.ts";
 import { FAILURES } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
 import { SLUGS } from "../../gateways/run/provider-names.ts";
 import { openAiFailure, v4Failure } from "../../http/failure-formats.ts";
+import { nearAddresses } from "../../http/near-address.ts";
 import { defineUnknown, type UnknownPaths } from "../../http/route.ts";
 import { V1 } from "../bases.ts";
-import { OPENAI, OPENAI_ROUTES } from "./openai.ts";
+import { OPENAI, openAiRoutes } from "./openai.ts";
 
 const STORE = "send the input to /responses, which stores responses and conversations";
 const IDS = "ids of responses begin with resp_, ids of conversations with conv_";
@@ -53,14 +54,16 @@ function providerWithoutPath(path: string): string | undefined {
 	return `${NO_ROUTE}: after ${provider} the path of its API is missing, and its websockets are not relayed`;
 }
 
-/** Misspelled, they have the form of a gateway's universal address: `/v1/chat/completion`. */
-const TWO_SEGMENTS = Object.keys(OPENAI_ROUTES)
-	.map((route) => `${V1.path}${route}`)
-	.filter((address) => address.split("/").length === 4);
+const nearAddress = lazy(() =>
+	nearAddresses(openAiRoutes.map(({ path }) => path).filter((path) => path.startsWith(`${V1.path}/`))),
+);
 
-/** The reason for a path below `/v1` that only OpenAI has. Some have the form of a gateway's address: `/v1/responses/compact`. */
+/**
+ * The reason for a path below `/v1` that is misspelled, or that only OpenAI has. Some have the form of a gateway's address: `/v1/chat/completion`,
+ * `/v1/responses/compact`.
+ */
 export function absentReason(path: string): string | undefined {
-	const [address] = misspelledNames(path, TWO_SEGMENTS, (name) => name);
+	const address = nearAddress()(path);
 	if (address !== undefined) return `${NO_ROUTE}: the address is ${address}`;
 	const found = Object.entries(REASONS).find(([segments]) => path.startsWith(`${V1.path}/${segments}/`));
 	return found && `${NO_ROUTE}: ${found[1]}`;
