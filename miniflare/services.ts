@@ -1,9 +1,10 @@
 /** The Workers behind a binding, in the caller's workerd: a complete gateway, or a Worker that forwards to a running one. */
 import { createHash, createHmac, randomBytes } from "node:crypto";
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Service, Worker_Binding } from "miniflare";
 import { startConverter } from "../scripts/documents/converter.ts";
+import { makeFolder } from "../scripts/make-folder.ts";
 import { DOCUMENTS_BINDING } from "../src/config/worker-bindings.ts";
 import { lazy } from "../src/core/lazy.ts";
 import { completeModulesIn, isWasm, modulesIn } from "./modules.ts";
@@ -68,7 +69,7 @@ async function gateway(source: EmbeddedSource, stateRoot: string): Promise<Servi
 	const name = serviceName(source);
 	const disk = `${name}:state`;
 	const path = join(stateRoot, stateName(source));
-	await mkdir(path, { recursive: true });
+	makeFolder(path);
 	const parts: Partial<WorkerService> = {
 		bindings: [
 			...(await gatewayBindings(source)),

@@ -2,8 +2,9 @@
  * `ganglion backup`: a copy of a gateway's state, also while it runs. SQLite itself copies each database, so each account is
  * consistent in itself, at its own time. A plain copy of the files may be inconsistent.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { makeFolder } from "../../scripts/make-folder.ts";
 import { stopWith } from "../../scripts/stop-with.ts";
 
 /** `state`, `to`: absolute paths. */
@@ -23,7 +24,7 @@ export async function backupCommand({ state, to }: { state: string; to: string }
 		if (!name.endsWith(".sqlite")) continue;
 		const file = join(objects, name);
 		const target = join(unfinished, relative(state, file));
-		mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+		makeFolder(dirname(target), 0o700);
 		const source = new DatabaseSync(file, { readOnly: true });
 		try {
 			await backup(source, target);

@@ -8,12 +8,13 @@
  */
 import { randomUUID } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { access, chmod, mkdir, rename, rm } from "node:fs/promises";
+import { access, chmod, rename, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { ADAPTER_FILES } from "../../src/jobs/adapters/records.ts";
+import { makeFolder } from "../make-folder.ts";
 
 const LOOPBACK = "127.0.0.1";
 const ADAPTER = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
@@ -84,7 +85,7 @@ const hasAll = (folder: string): Promise<boolean> =>
 	);
 
 async function write(request: IncomingMessage, folder: string, name: string): Promise<void> {
-	await mkdir(folder, { recursive: true });
+	makeFolder(folder);
 	await chmod(folder, FOLDER_MODE);
 	const unfinished = join(folder, `.${name}.${randomUUID()}`);
 	try {

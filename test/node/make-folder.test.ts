@@ -1,5 +1,14 @@
 /** Folders are created, or the reason is thrown at once. */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	globSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, parse } from "node:path";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
@@ -82,4 +91,11 @@ it.skipIf(process.platform !== "linux")("refuses a place that has no place for f
 	expect(() => makeFolder("/proc/none/a/b")).toThrow(
 		expect.objectContaining({ code: "ENOENT", path: "/proc/none" }),
 	);
+});
+
+it("is used wherever a user may name the folder", () => {
+	const sources = globSync(["cli/**/*.ts", "miniflare/*.ts", "scripts/{adapters,local-engine}/*.ts"]);
+	expect(sources.length).toBeGreaterThan(50);
+	const isRecursive = /\bmkdir(?:Sync)?\([^;]*\brecursive\b/;
+	expect(sources.filter((file) => isRecursive.test(readFileSync(file, "utf8")))).toEqual([]);
 });
