@@ -13,8 +13,8 @@ const OF_THE_COMMAND = [
 	"GANGLION_TOKEN",
 	"GANGLION_URL",
 ];
-/** Set for processes that the command starts. */
-const INTERNAL = new Set(["GANGLION_GUARD"]);
+/** Set for processes that a command starts. */
+const INTERNAL = new Set(["GANGLION_GUARD", "GANGLION_SERVED_BUILD"]);
 /** Other programs have shorter ones, such as COLS. */
 const MIN_CHARACTERS = 5;
 /** One slip in so many. Other programs have names that differ more, such as API_TOKEN and MODULES. */

@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { misspelledInEnvironment } from "../../scripts/environment-names.ts";
 import { warnings } from "../../scripts/settings.ts";
@@ -65,4 +66,15 @@ it("a name that the configuration reads is none, such as that of a secret", () =
 	const shown = warnings(configure(key), key, { ROUTE: SECRET });
 	expect(shown).toContain('did you mean "ROUTES"?');
 	expect(shown).not.toContain(SECRET);
+});
+
+it("knows each name of Ganglion in the sources of the commands", () => {
+	const sources = globSync("{cli,engine,miniflare,scripts}/**/*.ts").map((file) =>
+		readFileSync(file, "utf8"),
+	);
+	const names = new Set(
+		sources.flatMap((text) => text.match(/(?<="|\benv\.)GANGLION_[A-Z_]*[A-Z]\b/g) ?? []),
+	);
+	expect(names.size).toBeGreaterThan(8);
+	expect([...names].flatMap((name) => read(name))).toEqual([]);
 });
