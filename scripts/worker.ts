@@ -31,7 +31,10 @@ import { PROJECT_CONFIG, SERVED_BUILD } from "./settings.ts";
 import { stopWith } from "./stop-with.ts";
 import { unusedKinds } from "./unused-kinds.ts";
 
-/** Parts that a deployment can leave out, and the modules of each: kinds of documents, of backends and of vector stores by their names; `mcp`: MCP servers; rooms (`rooms.ts`). */
+/**
+ * Parts that a deployment can leave out, and the modules of each: kinds of documents, of backends and of vector stores by their names; `mcp`: MCP
+ * servers; rooms (`rooms.ts`).
+ */
 const PARTS = {
 	simulator: ["backends/simulator/index.ts"],
 	pdf: ["retrieval/documents/pdf.ts"],
@@ -169,8 +172,8 @@ function wasmFiles(): Plugin {
 }
 
 /**
- * Writes the names of the parts into `LEFT_OUT` and replaces their modules by empty ones. Those of `others` are in another Worker. The gateway never loads the module of a
- * part that `LEFT_OUT` names: it refuses a configuration that needs the part, and files of such a kind.
+ * Writes the names of the parts into `LEFT_OUT` and replaces their modules by empty ones. Those of `others` are in another Worker. The gateway never
+ * loads the module of a part that `LEFT_OUT` names: it refuses a configuration that needs the part, and files of such a kind.
  */
 function leaveOut(parts: readonly Part[], others: readonly Part[]): Plugin {
 	const sources = join(ROOT, "src");

@@ -2,7 +2,6 @@
  * `ganglion dev`: runs the gateway for development, without authentication on this machine. The simulator serves all models without a
  * route. If no engine is configured, engines that run on this machine come first.
  */
-
 import { DEV_VARS, devBanner, linesOfEngines, localEngines } from "../../scripts/dev-settings.ts";
 import { type LocalEngines, type LocalSettings, usesLocalEngines } from "../../scripts/engines/local.ts";
 import { orStop, warnings } from "../../scripts/settings.ts";

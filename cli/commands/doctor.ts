@@ -2,7 +2,6 @@
  * `ganglion doctor`: checks that the engines and the store of objects match the configuration, and that this machine has room and files.
  * With `--url` or `GANGLION_URL` also the guards and the collectors of the gateways there.
  */
-
 import { setTimeout as wait } from "node:timers/promises";
 import * as z from "zod";
 import { readVariables } from "../../scripts/config-file.ts";

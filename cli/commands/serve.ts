@@ -1,5 +1,4 @@
 /** `ganglion serve`: runs the gateway without Cloudflare. */
-
 import { readVariables } from "../../scripts/config-file.ts";
 import { fromEnvironment, warnings } from "../../scripts/settings.ts";
 import { describeRouting } from "../../src/config/index.ts";

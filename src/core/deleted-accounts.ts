@@ -3,7 +3,6 @@
  * such an account, because its first row would exist again. The directory has the list. Each isolate has a copy, and renews it before a
  * call if it is older than {@link LIST_FRESH_MS}, unless it makes all changes of the list itself.
  */
-
 import { AsyncLocalStorage } from "node:async_hooks";
 import { hasPassed } from "./elapsed.ts";
 import { AiError } from "./errors.ts";

@@ -2,7 +2,6 @@
  * An isolate's copies of values that a Durable Object stores. A copy is used for a fixed time. Therefore a change takes effect at once in
  * the isolate that deletes its copy, and within that time in the others.
  */
-
 import { BoundedMap } from "./bounded-map.ts";
 import { hasPassed } from "./elapsed.ts";
 

@@ -2,7 +2,6 @@
  * Exchanges the loads of this isolate, and hints about the prompts that it sent, with those of the others that send to the same
  * pool, in the background of requests.
  */
-
 import { hasPassed } from "../core/elapsed.ts";
 import type { Pool } from "./pool.ts";
 import { type OthersShare, type OwnShare, SHARED_MS } from "./shared-loads.ts";
@@ -26,8 +25,8 @@ interface Shared {
 	/** The next exchange is due so long after the start or the end of the latest one. */
 	waitMs: number;
 	since: number;
-	/** Since then the loads of the others are known. */
-	at: number;
+	/** When the loads of the others were learned, or forgotten. */
+	othersAt: number;
 	/** Of the latest exchange. */
 	sequence: number;
 }
@@ -62,12 +61,12 @@ export class LoadExchange {
 	start(name: string, pool: Pool): void {
 		const { now, waitUntil } = this.#services;
 		const at = now();
-		const shared = this.#pools.get(name) ?? { waitMs: 0, since: at, at, sequence: 0 };
+		const shared = this.#pools.get(name) ?? { waitMs: 0, since: at, othersAt: at, sequence: 0 };
 		this.#pools.set(name, shared);
-		if (hasPassed(SHARED_MS + 1, shared.at, at)) {
+		if (hasPassed(SHARED_MS + 1, shared.othersAt, at)) {
 			// The object could not be called.
 			pool.setOthers(new Map());
-			shared.at = at;
+			shared.othersAt = at;
 		}
 		if (!hasPassed(shared.waitMs, shared.since, at)) return;
 		Object.assign(shared, { waitMs: SHARED_MS, since: at });
@@ -83,6 +82,6 @@ export class LoadExchange {
 		const { isolates, sequence } = others;
 		const at = now();
 		const waitMs = isolates > 1 ? Math.max(EXCHANGE_MS, (1_000 * isolates) / MAX_PER_SECOND) : ALONE_MS;
-		Object.assign(shared, { waitMs, since: at, at, sequence });
+		Object.assign(shared, { waitMs, since: at, othersAt: at, sequence });
 	}
 }

@@ -1,5 +1,4 @@
 /** Calls a service of the operator that starts replicas of a pool which has none (`pool.wake`). */
-
 import { hasPassed } from "../core/elapsed.ts";
 
 export interface WakeSettings {

@@ -7,7 +7,6 @@
  * The request that has waited longest makes the next call, in its own I/O context, and resolves the others. The runtime may
  * end that context, and a call may hang, so no request waits longer than `MAX_WAIT_MS` to be part of a call.
  */
-
 import { hasPassed } from "../../core/elapsed.ts";
 import { LOST_AFTER_MS } from "../../core/flush-schedule.ts";
 import { settledElsewhere } from "../../core/settled-elsewhere.ts";

@@ -2,7 +2,6 @@
  * An isolate's client of the caches of gateways. It keeps a copy of answers that were read within `COPY_MS`: a purge in this isolate
  * takes effect at once, a purge in another isolate within that time. It never throws: an object that fails is a miss.
  */
-
 import { diskSpace } from "../../core/disk-space.ts";
 import { hasPassed } from "../../core/elapsed.ts";
 import type { ReadResult, ResponseCache, StoredAnswer, WriteCall } from "../durable/response-cache.ts";

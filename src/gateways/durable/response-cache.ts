@@ -2,7 +2,6 @@
  * The `ResponseCache` object: the cached answers of one gateway. The bytes of an answer are in several rows, because a row has at most
  * 2 MB. When an answer needs space, the ones that were not read for the longest time are deleted.
  */
-
 import { DurableObject } from "cloudflare:workers";
 import { hasPassed } from "../../core/elapsed.ts";
 import { eraseObject } from "../../core/erase-object.ts";

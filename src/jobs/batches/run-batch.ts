@@ -5,7 +5,6 @@
  * once for each ticket. A process that is killed leaves the batch in the queue. Then the lines that ran run again with new tickets, and
  * the old ones are settled without a cost: so each line is answered once and billed once, and the operator pays for the repeated calls.
  */
-
 import type { Settlement } from "../../accounts/admission.ts";
 import { diskSpace } from "../../core/disk-space.ts";
 import { hasPassed } from "../../core/elapsed.ts";

@@ -1,5 +1,4 @@
 /** Waits for an engine with a limit of each kind. The isolate is busy from before the engine sends until after the limit. */
-
 import { AiError } from "../../../src/core/errors.ts";
 import { type StartTimer, startNativeTimer } from "../../../src/core/lazy-timer.ts";
 import { withTimeout } from "../../../src/core/with-timeout.ts";

@@ -1,5 +1,4 @@
 /** Engines that a test scripts, call by call, under a clock that moves only when a test waits. */
-
 import { onTestFinished } from "vitest";
 import type { Admission } from "../../../src/accounts/admission.ts";
 import { AiError } from "../../../src/core/errors.ts";

@@ -2,7 +2,6 @@
  * The connections of a process to a server: at most `max`, which accounts share. While other accounts wait, an account has at most its part.
  * Connections that are kept between two queries are at most half of them, so the others remain for writes and for new accounts.
  */
-
 import { hasPassed, SetBackClock } from "../../../../core/elapsed.ts";
 
 /** Of an account. */
