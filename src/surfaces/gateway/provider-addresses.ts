@@ -158,7 +158,7 @@ async function readOptionalBody(
 
 /** Throws 7000 for a path of OpenAI, such as `/v1/threads/{thread}/runs/{run}`, whose third segment is not a provider. */
 function requireProvider(c: Context): Context {
-	if (absentReason(c.req.path) !== undefined && !isKnownProvider(pathParameter(c, "provider")))
+	if (!isKnownProvider(pathParameter(c, "provider")) && absentReason(c.req.path) !== undefined)
 		throw new AiError("noRoute");
 	return c;
 }
