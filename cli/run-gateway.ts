@@ -9,7 +9,7 @@
 import { createHash } from "node:crypto";
 import { checkAddress } from "../scripts/address.ts";
 import { diskOf } from "../scripts/disk.ts";
-import { describeFileLimit, reachFileLimit } from "../scripts/file-limit.ts";
+import { describeFileLimit, fileLimitRefusal, reachFileLimit } from "../scripts/file-limit.ts";
 import { reloadOnChange } from "../scripts/reload.ts";
 import { orStop } from "../scripts/settings.ts";
 import { lockState } from "../scripts/state-lock.ts";
@@ -72,6 +72,8 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 	);
 	await checkAddress(host, port);
 	const openFiles = reachFileLimit(current.config.openFiles);
+	const tooFewFiles = fileLimitRefusal(openFiles);
+	if (tooFewFiles !== undefined) stopWith(tooFewFiles);
 	if (openFiles === undefined && options.workers > 1)
 		stopWith("--workers: only one process can serve requests on this system");
 	const { connections } = capacityOf(openFiles);

@@ -6,6 +6,8 @@ import { spawnSync } from "node:child_process";
 
 /** Enough for a busy gateway. */
 const DEFAULT_FILES = 65_536;
+/** The runtime opens 110 files at its start, and fails later with few more (observed with workerd 1.20261102: 128 fail, 160 suffice). */
+const MIN_FILES = 256;
 /** Below this number the start message explains how to raise the limit. */
 export const LOW_FILE_LIMIT = 8_192;
 
@@ -26,6 +28,12 @@ export function reachFileLimit(setting?: number): number | undefined {
 export function openFileLimit(): number {
 	const { stdout } = spawnSync("/bin/sh", ["-c", "ulimit -n"], { encoding: "utf8" });
 	return Number.parseInt(stdout, 10) || Number.POSITIVE_INFINITY;
+}
+
+/** The reason to refuse the start. `undefined`: `files` are enough. */
+export function fileLimitRefusal(files: number | undefined): string | undefined {
+	if (files === undefined || files >= MIN_FILES) return undefined;
+	return `open files are limited to ${files}, but the gateway needs ${MIN_FILES} or more: raise the limit (ulimit -n ${DEFAULT_FILES}), or OPEN_FILES if it is set (docs/self-hosting.md#open-files)`;
 }
 
 /** The command, with this limit. */

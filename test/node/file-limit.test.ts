@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { reachFileLimit, withFileLimit } from "../../scripts/file-limit.ts";
+import { fileLimitRefusal, reachFileLimit, withFileLimit } from "../../scripts/file-limit.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { capacityOf } from "../../src/config/capacity.ts";
 import { CLI } from "./cli/run.ts";
@@ -232,6 +232,22 @@ describe.skipIf(process.platform === "win32")("the limit of a process", () => {
 		expect(spawnSync(program, args, { encoding: "utf8" }).stdout).toBe("128\n");
 	});
 });
+
+it.skipIf(process.platform === "win32")(
+	"refuses the start with fewer files than the runtime needs",
+	async () => {
+		const folder = mkdtempSync(join(tmpdir(), "ganglion-files-"));
+		cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+		const args = [CLI, "serve", "--port", String(await freePort()), "--state", join(folder, "state")];
+		const env = { ...process.env, OPEN_FILES: "128" };
+		const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", env });
+		expect(stderr).toMatch(
+			/^open files are limited to 128, but the gateway needs 256 or more: raise the limit/,
+		);
+		expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+		expect(fileLimitRefusal(256)).toBeUndefined();
+	},
+);
 
 it("shares the files between requests and objects, with a reserve", () => {
 	expect(capacityOf(1_024)).toEqual({ requests: 123, objects: 96, connections: 144, sockets: 72 });
