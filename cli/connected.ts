@@ -1,5 +1,6 @@
 /** The options of commands that call a gateway. */
 import type { Command } from "commander";
+import { misspelledConnection } from "../scripts/command-names.ts";
 import { engineOptions, localEngineOptions, withConfig } from "./flags.ts";
 import { DEFAULT_URL } from "./gateway-client.ts";
 
@@ -17,7 +18,10 @@ export const connected = (command: Command): Command =>
 		.option("--url <url>", `address of the gateway (GANGLION_URL, or ${DEFAULT_URL})`)
 		.option("--account <id>", "account (GANGLION_ACCOUNT, or local)")
 		.option("--json", "print JSON")
-		.addHelpText("after", CONNECTION);
+		.addHelpText("after", CONNECTION)
+		.hook("preAction", () => {
+			for (const line of misspelledConnection(process.env)) console.error(line);
+		});
 
 /** A command that starts a gateway if none runs. */
 export const reaching = (command: Command): Command =>

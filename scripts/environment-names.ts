@@ -1,24 +1,9 @@
 /** Names of environment variables that are probably misspelled settings. Their values are not read. */
-import { asQuestion, editDistance, misspelledNames } from "../src/core/did-you-mean.ts";
+import { nearestName, OF_THE_COMMAND, withoutEffect } from "./command-names.ts";
 import { settingNames } from "./setting-names.ts";
 
-/** Those that the command reads besides the settings of a deployment. */
-const OF_THE_COMMAND = [
-	"GANGLION_ACCOUNT",
-	"GANGLION_ENGINE",
-	"GANGLION_ENGINE_PACKAGES",
-	"GANGLION_HUB",
-	"GANGLION_MODELS",
-	"GANGLION_MODELS_MEMORY_GB",
-	"GANGLION_TOKEN",
-	"GANGLION_URL",
-];
 /** Set for processes that a command starts. */
 const INTERNAL = new Set(["GANGLION_GUARD", "GANGLION_SERVED_BUILD"]);
-/** Other programs have shorter ones, such as COLS. */
-const MIN_CHARACTERS = 5;
-/** One slip in so many. Other programs have names that differ more, such as API_TOKEN and MODULES. */
-const CHARACTERS_PER_SLIP = 5;
 
 /** One line each. `used`: the names that the configuration reads, also those of secrets. */
 export function misspelledInEnvironment(
@@ -28,20 +13,10 @@ export function misspelledInEnvironment(
 	const names = [...settingNames(), ...OF_THE_COMMAND];
 	const others = new Set([...used, ...INTERNAL, ...serviceNames(Object.keys(environment))]);
 	return Object.keys(environment).flatMap((name) => {
-		if (name.length < MIN_CHARACTERS || names.includes(name) || others.has(name)) return [];
-		const [guess] = misspelledNames(name, names, (known) => known).filter((known) => isNear(name, known));
-		if (guess === undefined && !name.startsWith("GANGLION_")) return [];
-		return [
-			`${name} of the environment: no setting has this name, so it has no effect${guess === undefined ? "" : asQuestion(guess)}`,
-		];
+		if (names.includes(name) || others.has(name)) return [];
+		const guess = nearestName(name, names);
+		return guess === undefined && !name.startsWith("GANGLION_") ? [] : [withoutEffect(name, guess)];
 	});
-}
-
-function isNear(name: string, known: string): boolean {
-	const slips = Math.floor(name.length / CHARACTERS_PER_SLIP);
-	return (
-		known.length >= MIN_CHARACTERS && editDistance(name.toLowerCase(), known.toLowerCase(), slips) <= slips
-	);
 }
 
 const SERVICE_HOST = "_SERVICE_HOST";

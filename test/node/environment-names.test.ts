@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { misspelledConnection } from "../../scripts/command-names.ts";
 import { misspelledInEnvironment } from "../../scripts/environment-names.ts";
 import { warnings } from "../../scripts/settings.ts";
 import { configure } from "../../src/config/index.ts";
@@ -77,4 +78,15 @@ it("knows each name of Ganglion in the sources of the commands", () => {
 	);
 	expect(names.size).toBeGreaterThan(8);
 	expect([...names].flatMap((name) => read(name))).toEqual([]);
+});
+
+it("a command that calls a gateway names a misspelled address, account or token, unless the right one is set too", () => {
+	const line = (name: string, meant: string) =>
+		`${name} of the environment: no setting has this name, so it has no effect; did you mean "${meant}"?`;
+	expect(misspelledConnection({ GANGLON_URL: "http://a", GANGLION_TOKN: SECRET, ROUTE: "{}" })).toEqual([
+		line("GANGLON_URL", "GANGLION_URL"),
+		line("GANGLION_TOKN", "GANGLION_TOKEN"),
+	]);
+	expect(misspelledConnection({ GANGLION_TOKEN2: SECRET, GANGLION_TOKEN: SECRET })).toEqual([]);
+	expect(misspelledConnection({ GANGLION_HUB: "/hub", PATH: "/bin" })).toEqual([]);
 });

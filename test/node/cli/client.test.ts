@@ -245,6 +245,15 @@ describe("a mistake", () => {
 		);
 	});
 
+	it("in the name of the address in the environment is named, before the call", async () => {
+		const { stderr } = await ganglion(["usage", "--url", `http://127.0.0.1:${await freePort()}`], {
+			env: { GANGLON_URL: "http://gateway.example" },
+		});
+		expect(stderr).toMatch(
+			/^GANGLON_URL of the environment: no setting has this name, so it has no effect; did you mean "GANGLION_URL"\?\nerror: no gateway answers/,
+		);
+	});
+
 	it.each([
 		[["tokn"], /^error: unknown command 'tokn'\n\(Did you mean token\?\)/],
 		[["serve", "--port", "0"], /Expected a number from 1 to 65535\./],

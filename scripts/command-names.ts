@@ -1,0 +1,39 @@
+/** Names of environment variables that the command reads besides the settings of a deployment. */
+import { asQuestion, editDistance, misspelledNames } from "../src/core/did-you-mean.ts";
+
+/** Those of commands that call a gateway. */
+const OF_A_CONNECTION = ["GANGLION_ACCOUNT", "GANGLION_TOKEN", "GANGLION_URL"];
+export const OF_THE_COMMAND = [
+	...OF_A_CONNECTION,
+	"GANGLION_ENGINE",
+	"GANGLION_ENGINE_PACKAGES",
+	"GANGLION_HUB",
+	"GANGLION_MODELS",
+	"GANGLION_MODELS_MEMORY_GB",
+];
+/** Other programs have shorter ones, such as COLS. */
+const MIN_CHARACTERS = 5;
+/** One slip in so many. Other programs have names that differ more, such as API_TOKEN and MODULES. */
+const CHARACTERS_PER_SLIP = 5;
+
+/** The name that is probably meant by `name`. */
+export function nearestName(name: string, names: readonly string[]): string | undefined {
+	if (name.length < MIN_CHARACTERS) return undefined;
+	const slips = Math.floor(name.length / CHARACTERS_PER_SLIP);
+	return misspelledNames(name, names, (known) => known).find(
+		(known) =>
+			known.length >= MIN_CHARACTERS && editDistance(name.toLowerCase(), known.toLowerCase(), slips) <= slips,
+	);
+}
+
+export const withoutEffect = (name: string, guess?: string): string =>
+	`${name} of the environment: no setting has this name, so it has no effect${guess === undefined ? "" : asQuestion(guess)}`;
+
+/** One line for each misspelled address, account or token that is not set under its right name too. */
+export function misspelledConnection(environment: Readonly<Record<string, unknown>>): string[] {
+	const absent = OF_A_CONNECTION.filter((known) => environment[known] === undefined);
+	return Object.keys(environment).flatMap((name) => {
+		const guess = OF_THE_COMMAND.includes(name) ? undefined : nearestName(name, absent);
+		return guess === undefined ? [] : [withoutEffect(name, guess)];
+	});
+}
