@@ -65,7 +65,7 @@ export async function writeVectors(
 		request,
 		services,
 	} = call;
-	const { index, store } = await services.vectorIndexes.open(account, name, request.signal);
+	const { index, store } = await services.vectorIndexes.openToWrite(account, name, request.signal);
 	const upload = { account, operation, dimensions: index.dimensions, maxVectors, discardUnreadable };
 	return withVectors(
 		request,

@@ -145,6 +145,17 @@ export class VectorIndexes {
 		return { index, store: this.#refreshed(account, index, signal) };
 	}
 
+	/** As {@link open}, before an upload is read: throws also what would refuse the write, 3040 (429) or 7009 (503). */
+	async openToWrite(...index: Parameters<VectorIndexes["open"]>): ReturnType<VectorIndexes["open"]> {
+		const opened = await this.open(...index);
+		requireDiskSpace("vectors");
+		const [account] = index;
+		// A stub is made only if its object may be opened.
+		this.#services.registry(account);
+		if (opened.index.store === BUILTIN) this.#services.index(opened.index.object);
+		return opened;
+	}
+
 	/** An object that is empty belongs to a deleted index. The name may have another one since then. */
 	#refreshed(account: string, index: VectorIndexRecord, signal: AbortSignal | undefined): VectorStore {
 		const store = this.#storeOf(account, index, signal);
