@@ -163,6 +163,17 @@ describe("layout", () => {
 	});
 });
 
+describe("tests", () => {
+	it("replace no module: the files of a project share them, so another file would get the replacement", () => {
+		const tests = readdirSync("test", { recursive: true, encoding: "utf8" }).filter((file) =>
+			file.endsWith(".ts"),
+		);
+		expect(tests.length).toBeGreaterThan(800);
+		const replaces = /\bvi\.(?:mock|doMock)\(/;
+		expect(tests.filter((file) => replaces.test(readFileSync(join("test", file), "utf8")))).toEqual([]);
+	});
+});
+
 describe("tables", () => {
 	const sources = files.filter((file) => !generated(file));
 	const textOf = (file: string): string => readFileSync(join("src", file), "utf8");

@@ -11,11 +11,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, parse } from "node:path";
-import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { makeFolder } from "../../scripts/make-folder.ts";
-
-const real = await vi.importActual<typeof import("node:fs")>("node:fs");
-vi.mock("node:fs", { spy: true });
 
 const root = mkdtempSync(join(tmpdir(), "ganglion-folders-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -37,47 +34,47 @@ it("takes a path that leads through a folder that does not exist yet", () => {
 });
 
 describe("another process creates the folder at the same time", () => {
-	const calls = vi.mocked(mkdirSync);
-	afterEach(() => calls.mockReset());
-
 	it("after the one above it was created", () => {
 		const folder = join(root, "f", "g");
-		calls.mockImplementation((path, options) => {
-			if (path === folder && existsSync(dirname(folder))) real.mkdirSync(path);
-			return real.mkdirSync(path, options);
+		makeFolder(folder, undefined, {
+			statSync,
+			mkdirSync(path, mode) {
+				if (path === folder && existsSync(dirname(folder))) mkdirSync(path);
+				mkdirSync(path, mode);
+			},
 		});
-		makeFolder(folder);
 		expect(statSync(folder).isDirectory()).toBe(true);
 	});
 
 	it("and had created the one above it before", () => {
 		const folder = join(root, "h", "i");
-		calls.mockImplementationOnce((path, options) => {
-			try {
-				return real.mkdirSync(path, options);
-			} finally {
-				real.mkdirSync(dirname(folder));
-			}
+		let calls = 0;
+		makeFolder(folder, undefined, {
+			statSync,
+			mkdirSync(path, mode) {
+				calls++;
+				try {
+					mkdirSync(path, mode);
+				} finally {
+					if (calls === 1) mkdirSync(dirname(folder));
+				}
+			},
 		});
-		makeFolder(folder);
 		expect(statSync(folder).isDirectory()).toBe(true);
 	});
 });
 
 it("refuses a drive that does not exist", () => {
 	const { root: drive } = parse(root);
-	vi.mocked(statSync).mockReturnValue(undefined);
-	vi.mocked(mkdirSync).mockImplementation((path) => {
-		throw Object.assign(new Error(`ENOENT: ${path}`), { code: "ENOENT", path });
-	});
-	try {
-		expect(() => makeFolder(join(drive, "a", "b"))).toThrow(
-			expect.objectContaining({ code: "ENOENT", path: drive }),
-		);
-	} finally {
-		vi.mocked(statSync).mockReset();
-		vi.mocked(mkdirSync).mockReset();
-	}
+	const absent = {
+		statSync: () => undefined,
+		mkdirSync(path: string) {
+			throw Object.assign(new Error(`ENOENT: ${path}`), { code: "ENOENT", path });
+		},
+	};
+	expect(() => makeFolder(join(drive, "a", "b"), undefined, absent)).toThrow(
+		expect.objectContaining({ code: "ENOENT", path: drive }),
+	);
 });
 
 it("refuses a file in its place, and one above it", () => {
