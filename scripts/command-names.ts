@@ -1,5 +1,5 @@
 /** Names of environment variables that the command reads besides the settings of a deployment. */
-import { asQuestion, editDistance, misspelledNames } from "../src/core/did-you-mean.ts";
+import { asQuestion, misspelledNames } from "../src/core/did-you-mean.ts";
 
 /** Those of commands that call a gateway. */
 const OF_A_CONNECTION = ["GANGLION_ACCOUNT", "GANGLION_TOKEN", "GANGLION_URL"];
@@ -19,21 +19,22 @@ const CHARACTERS_PER_SLIP = 5;
 /** The name that is probably meant by `name`. */
 export function nearestName(name: string, names: readonly string[]): string | undefined {
 	if (name.length < MIN_CHARACTERS) return undefined;
-	const slips = Math.floor(name.length / CHARACTERS_PER_SLIP);
-	return misspelledNames(name, names, (known) => known).find(
-		(known) =>
-			known.length >= MIN_CHARACTERS && editDistance(name.toLowerCase(), known.toLowerCase(), slips) <= slips,
-	);
+	const near = misspelledNames(name, names, (known) => known, CHARACTERS_PER_SLIP);
+	return near.find((known) => known.length >= MIN_CHARACTERS);
 }
 
-export const withoutEffect = (name: string, guess?: string): string =>
-	`${name} of the environment: no setting has this name, so it has no effect${guess === undefined ? "" : asQuestion(guess)}`;
+/** `question`: with the name that is probably meant, or empty. */
+export const noSuchSetting = (name: string, question: string): string =>
+	`${name}: no setting has this name, so it has no effect${question}`;
+
+export const noSuchVariable = (name: string, guess?: string): string =>
+	noSuchSetting(`${name} of the environment`, guess === undefined ? "" : asQuestion(guess));
 
 /** One line for each misspelled address, account or token that is not set under its right name too. */
 export function misspelledConnection(environment: Readonly<Record<string, unknown>>): string[] {
 	const absent = OF_A_CONNECTION.filter((known) => environment[known] === undefined);
 	return Object.keys(environment).flatMap((name) => {
 		const guess = OF_THE_COMMAND.includes(name) ? undefined : nearestName(name, absent);
-		return guess === undefined ? [] : [withoutEffect(name, guess)];
+		return guess === undefined ? [] : [noSuchVariable(name, guess)];
 	});
 }

@@ -1,5 +1,5 @@
 /** Names of environment variables that are probably misspelled settings. Their values are not read. */
-import { nearestName, OF_THE_COMMAND, withoutEffect } from "./command-names.ts";
+import { nearestName, noSuchVariable, OF_THE_COMMAND } from "./command-names.ts";
 import { settingNames } from "./setting-names.ts";
 
 /** Set for processes that a command starts. */
@@ -15,7 +15,7 @@ export function misspelledInEnvironment(
 	return Object.keys(environment).flatMap((name) => {
 		if (names.includes(name) || others.has(name)) return [];
 		const guess = nearestName(name, names);
-		return guess === undefined && !name.startsWith("GANGLION_") ? [] : [withoutEffect(name, guess)];
+		return guess === undefined && !name.startsWith("GANGLION_") ? [] : [noSuchVariable(name, guess)];
 	});
 }
 

@@ -4,6 +4,7 @@ import * as z from "zod";
 import { ConfigError, configure } from "../src/config/index.ts";
 import { warningsOf } from "../src/config/warnings.ts";
 import { didYouMean } from "../src/core/did-you-mean.ts";
+import { noSuchSetting } from "./command-names.ts";
 import { parseConfigFile, type Variables } from "./config-file.ts";
 import { misspelledInEnvironment } from "./environment-names.ts";
 import { ROOT } from "./root.ts";
@@ -83,7 +84,7 @@ function misspelled(variables: object): string[] {
 	const settings = settingNames();
 	return Object.keys(variables).flatMap((name) => {
 		const guess = settings.has(name) ? "" : didYouMean(name, [...settings]);
-		return guess ? [`${name}: no setting has this name, so it has no effect${guess}`] : [];
+		return guess ? [noSuchSetting(name, guess)] : [];
 	});
 }
 

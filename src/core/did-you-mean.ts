@@ -25,13 +25,14 @@ export function nearNames<Candidate>(
 	return [...misspelled, ...longer];
 }
 
-/** The candidates from which `name` differs by a few characters, the closest first. */
+/** The candidates from which `name` differs by a few characters, the closest first: by one for each `charactersPerSlip`, at most by 3. */
 export function misspelledNames<Candidate>(
 	name: string,
 	candidates: readonly Candidate[],
 	nameOf: (candidate: Candidate) => string,
+	charactersPerSlip = 3,
 ): Candidate[] {
-	const slips = Math.min(3, Math.floor(name.length / 3));
+	const slips = Math.min(3, Math.floor(name.length / charactersPerSlip));
 	const typed = name.toLowerCase();
 	return candidates
 		.map((candidate) => ({
@@ -62,7 +63,7 @@ function isPart(part: string, full: string): boolean {
  * The number of insertions, deletions, replacements and swaps of neighbours that change `a` to `b`. Infinite if it is above `most`:
  * most names differ at once, so that a long list costs little.
  */
-export function editDistance(a: string, b: string, most: number): number {
+function editDistance(a: string, b: string, most: number): number {
 	if (Math.abs(a.length - b.length) > most) return Infinity;
 	let before: number[] = [];
 	let row = Array.from({ length: b.length + 1 }, (_, j) => j);

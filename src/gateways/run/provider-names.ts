@@ -21,6 +21,7 @@ export const COMPAT = "compat";
 
 /** All slugs in addresses of gateways but those of custom providers. */
 export const SLUGS: ReadonlySet<string> = new Set([WORKERS_AI, COMPAT, ...PROVIDER_SLUGS]);
+
 /** The prefix of a dynamic route's name. */
 export const DYNAMIC_ROUTE = "dynamic/";
 
