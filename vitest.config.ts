@@ -10,6 +10,7 @@ import { KEYS, PORT_VARIABLE, routesOf } from "./test/clients/providers/routes.t
 import { CLIENT_ROUTES } from "./test/clients/routes.ts";
 import { CHROMIUM } from "./test/console/chromium.ts";
 import { LongestFirst } from "./test/longest-first.ts";
+import { RUN_FOLDER } from "./test/run-folder.ts";
 import { cloudflareTest } from "./test/runtime-flags.ts";
 import { linkPinnedClients } from "./tools/clients/pinned.ts";
 
@@ -92,6 +93,7 @@ const MEMORY_DISK = "/dev/shm";
 const hasMemoryDisk = freeBytes(MEMORY_DISK) > 2 ** 30;
 const folder = mkdtempSync(join(hasMemoryDisk ? MEMORY_DISK : tmpdir(), "ganglion-tests-"));
 if (hasMemoryDisk) process.env.TMPDIR = folder;
+process.env[RUN_FOLDER] = folder;
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 // The tests start more than a hundred processes of Node, and wrangler has 10 MB of source: each is compiled once.
 process.env.NODE_COMPILE_CACHE = join(folder, "compiled");

@@ -4,7 +4,6 @@
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createConnection, createServer, type Socket as NodeSocket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Duplex } from "node:stream";
 import { createSecureContext, TLSSocket } from "node:tls";
@@ -12,6 +11,7 @@ import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
 import type { Connect } from "../../../src/outbound/driver-socket.ts";
+import { RUN_FOLDER } from "../../run-folder.ts";
 
 const MAX_CONNECTIONS = 20;
 
@@ -31,7 +31,9 @@ export async function startPostgres(): Promise<{ port: number; stop(): Promise<v
 
 /** The processes of a run load what the first has made: `initdb` takes four times as long. */
 async function emptyDatabase(): Promise<PGlite> {
-	const file = join(tmpdir(), "ganglion-empty-database.tar");
+	const folder = process.env[RUN_FOLDER];
+	if (folder === undefined) return PGlite.create({ extensions: { vector } });
+	const file = join(folder, "empty-database.tar");
 	if (existsSync(file))
 		return PGlite.create({ extensions: { vector }, loadDataDir: new Blob([readFileSync(file)]) });
 	const db = await PGlite.create({ extensions: { vector } });
