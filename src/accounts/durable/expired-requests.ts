@@ -53,7 +53,7 @@ export class ExpiredRequests {
 		const request = this.#charged.get(ticket);
 		if (!request) return undefined;
 		const { admittedAt, reserved } = request;
-		this.#books.usage.removeCharge(request);
+		this.#books.usage.removeCharge(request, reserved);
 		this.#books.budgets.book(utcDay(admittedAt), request, { spent: -reserved, reserved });
 		this.#charged.delete(ticket);
 		return request;

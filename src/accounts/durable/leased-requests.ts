@@ -14,7 +14,7 @@ import {
 } from "./request-rows.ts";
 import type { Requests } from "./requests.ts";
 import type { AccountRows, TableOptions } from "./row-table.ts";
-import type { Usage } from "./usage.ts";
+import type { Charge, Usage } from "./usage.ts";
 import type { Windows } from "./windows.ts";
 
 /** The parts of the ledger that leased requests use. */
@@ -216,17 +216,24 @@ export class LeasedRequests extends Leases {
 	#return(id: string): void {
 		const lease = this.get(id);
 		if (!lease) return;
-		if (isCharged(lease)) this.#reduceCharge(lease, lease.microNeurons);
+		if (isCharged(lease)) this.#removeCharge(lease);
 		else this.#hold(lease, -lease.requests, -lease.microNeurons);
 		this.delete(id);
 	}
 
-	#reduceCharge({ chargeId = 0, ...lease }: HeldLease, microNeurons: number): void {
+	#reduceCharge(lease: HeldLease, microNeurons: number): void {
+		this.#books.requests.reduceCharge(lease.chargeId ?? 0, microNeurons);
+		this.#books.usage.reduce(chargeOf(lease), microNeurons);
+		this.#books.budgets.book(utcDay(lease.grantedAt), lease, { spent: -microNeurons, reserved: 0 });
+	}
+
+	/** Its isolate was only late: all of its requests are reported. A charge that is forgiven stays, as the record of that. */
+	#removeCharge(lease: HeldLease): void {
 		const { budgets, requests, usage } = this.#books;
-		requests.reduceCharge(chargeId, microNeurons);
-		const { grantedAt, model, task, token } = lease;
-		usage.reduce({ admittedAt: grantedAt, model, task, token }, microNeurons);
-		budgets.book(utcDay(grantedAt), lease, { spent: -microNeurons, reserved: 0 });
+		if (requests.charged(lease.id)?.forgivenAt !== undefined) return;
+		requests.removeCharge(lease.chargeId ?? 0);
+		usage.removeCharge(chargeOf(lease), lease.microNeurons);
+		budgets.book(utcDay(lease.grantedAt), lease, { spent: -lease.microNeurons, reserved: 0 });
 	}
 
 	/** A negative part is released. */
@@ -235,5 +242,10 @@ export class LeasedRequests extends Leases {
 		this.#books.budgets.book(utcDay(lease.grantedAt), lease, { spent: 0, reserved: microNeurons });
 	}
 }
+
+const chargeOf = ({ grantedAt, model, task, token }: HeldLease): Charge => ({
+	admittedAt: grantedAt,
+	...{ model, task, token },
+});
 
 const isCharged = ({ chargeId }: HeldLease): boolean => chargeId !== undefined;

@@ -3,7 +3,8 @@
  * every rate, so no other request can use them. It is a row, because the isolate may use it after a restart of the object.
  *
  * A lease that the isolate does not return is charged: its requests may have been answered by an isolate that no longer exists.
- * The charge is what remains of the lease. If the isolate reports requests of it later, the charge becomes smaller by them.
+ * The charge is what remains of the lease. If the isolate reports requests of it later, the charge becomes smaller by them; if
+ * it returns the lease later, there is no charge.
  */
 import type { JournalBatch } from "../admission.ts";
 import type { Lease } from "../lease.ts";

@@ -18,7 +18,7 @@ import { KEPT_MS, Segments, type SettledRow } from "./segments.ts";
 import { WINDOW_MS } from "./windows.ts";
 
 /**
- * A row is an open request, or a charge: that of a lease, which later reports reduce, or of an expired request, which its settlement replaces. A
+ * A row is an open request, or a charge: that of a lease, which later reports reduce and its return removes, or of an expired request, which its settlement replaces. A
  * settlement moves the request to a segment. Tables of earlier versions have settled requests too. The alarm deletes settled rows after 7 days.
  *
  * The only index is the id: an index is a second write for each admission, and only the rebuild after a start reads by other
@@ -147,6 +147,11 @@ export class Requests {
 	/** Reduces the cost of a charged lease. */
 	reduceCharge(id: number, microNeurons: number): void {
 		this.#table.subtract("microNeurons", microNeurons, "id = ?", id);
+	}
+
+	/** Removes the charge of a lease. */
+	removeCharge(id: number): void {
+		this.#close([id]);
 	}
 
 	/** Finds a charged lease by its ticket. */

@@ -77,7 +77,7 @@ const TABLE = dailyLayout<Dimension, keyof UsageCounts>(
 	COUNTS,
 );
 
-type Charge = Pick<OpenRequest, "admittedAt" | "model" | "task" | "token">;
+export type Charge = Pick<OpenRequest, "admittedAt" | "model" | "task" | "token">;
 
 /** Charges have no backend. */
 const CHARGES = "day = ? AND model = ? AND task = ? AND token = ? AND backend = ''";
@@ -121,11 +121,11 @@ export class Usage extends DailyTable<Dimension, keyof UsageCounts> {
 		this.table.subtract("microNeurons", microNeurons, CHARGES, ...keyOf(charge));
 	}
 
-	/** Removes the charge of an expired request. */
-	removeCharge(request: OpenRequest): void {
-		this.reduce(request, request.reserved);
-		this.table.subtract("requests", 1, CHARGES, ...keyOf(request));
-		this.table.delete(`${CHARGES} AND requests = 0`, ...keyOf(request));
+	/** Removes a charge that costs this now. */
+	removeCharge(charge: Charge, microNeurons: number): void {
+		this.reduce(charge, microNeurons);
+		this.table.subtract("requests", 1, CHARGES, ...keyOf(charge));
+		this.table.delete(`${CHARGES} AND requests = 0`, ...keyOf(charge));
 	}
 
 	report({ from, to, by, ...where }: UsageQuery): UsageReport {

@@ -594,6 +594,16 @@ describe("expiry", () => {
 				replaced();
 			}));
 
+		it("is replaced together with the others of a call, in one segment", () =>
+			withLedger((bench) => {
+				const tickets = [1, 2, 3].map(() => reserve(bench, 100, { holdMs: 5_000 }));
+				bench.time += 5_000;
+				bench.ledger.expire();
+				bench.ledger.settle(tickets.map((ticket) => settlement(ticket, { microNeurons: 120 })));
+				const segments = bench.storage.sql.exec("SELECT requests FROM segments").toArray();
+				expect(segments).toEqual([{ requests: 3 }]);
+			}));
+
 		it("is free if no engine answered", () =>
 			withLedger((bench) => {
 				const ticket = expire(bench);
