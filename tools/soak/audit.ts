@@ -4,7 +4,8 @@
  * - `ok`: exactly the usage of the engine's last call.
  * - `cancelled`, `interrupted`: a usage between the caller's part and the engine's part. If both were in step, they differ by one chunk at most.
  * - `failed`: no bill, and the caller received a failure.
- * - `expired`: the reservation. Only if the Worker was killed during the request, or before it could deliver the settlement.
+ * - `expired`: the reservation. Only if the Worker was killed during the request, or before it could deliver the settlement. A pause loses no
+ *   settlement: one that comes after the charge replaces it. All times before a kill are those in which the Worker was not paused.
  *
  * With leases, the requests that the Worker admitted shortly before it was killed have no rows. What remains of their leases is charged
  * in rows of their own, which are at least what the answers cost by the engine's records: the isolate may use the rest of a reservation
@@ -17,8 +18,9 @@
 import { type Bill, billOf, costOf, isIn, reservedFor } from "./books.ts";
 import { type CallerRecord, lastOf } from "./caller.ts";
 import type { CallerRequest } from "./caller-request.ts";
-import type { EngineCall } from "./engine.ts";
+import { type EngineCall, NOTICE_MS } from "./engine.ts";
 import { type Kill, micro, type ObjectFault, type Row, type Totals } from "./gateway.ts";
+import { type Pause, runningMs } from "./pauses.ts";
 import type { Planned } from "./plan.ts";
 import { CLOCKS_MS, type LedgerMode, maxCallsOf, SILENCE_MS } from "./settings.ts";
 import { wasSilentAfter } from "./silence.ts";
@@ -74,7 +76,7 @@ export interface Verdict {
 	tallies: Record<Class, Tally>;
 	/** Requests that were not admitted: the number of each code or end. */
 	refusals: Map<string, number>;
-	/** For expired requests: the longest time between the last byte of the answer and the kill. */
+	/** For expired requests: the longest time between the last byte of the answer and the kill, without pauses. */
 	lostMs: number;
 }
 
@@ -101,6 +103,8 @@ const SLACK_MS = 5;
 /** Faults and limits of the gateway in a run. */
 export interface Circumstances {
 	kills: readonly Kill[];
+	/** Default: none. */
+	pauses?: readonly Pause[];
 	objectFaults: readonly ObjectFault[];
 	/** Milliseconds after which the gateway ends a request. */
 	totalMs: number;
@@ -170,9 +174,14 @@ export class Audit {
 		if (this.#circumstances.ledger !== "leased") return false;
 		const openedAt = calls[0]?.openedAt ?? received.startedAt;
 		return this.#killsAfter(received.startedAt, openedAt).some(({ at }) => {
-			const failed = this.#objectFailed(planned.account, received.startedAt - RETRIED_MS, at);
-			return openedAt >= at - (failed ? RETRIED_MS : UNREPORTED_MS);
+			const failed = this.#objectFailed(planned.account, received.startedAt, at, RETRIED_MS);
+			return this.#running(openedAt, at) <= (failed ? RETRIED_MS : UNREPORTED_MS);
 		});
+	}
+
+	/** Milliseconds without those of pauses. */
+	#running(from: number, until: number): number {
+		return runningMs(from, until, this.#circumstances.pauses ?? []);
 	}
 
 	/** How long after each kill a lease was granted. */
@@ -201,7 +210,7 @@ export class Audit {
 			this.#count("chargedLeases", 0, 0, micro(row.neurons));
 			const grantedAt = Date.parse(row.started_at) - performance.timeOrigin;
 			const isLost = this.#circumstances.kills.some(
-				({ at }) => grantedAt <= at + CLOCKS_MS && grantedAt >= at - this.#leaseMs - RETRIED_MS,
+				({ at }) => grantedAt <= at + CLOCKS_MS && this.#running(grantedAt, at) <= this.#leaseMs + RETRIED_MS,
 			);
 			if (row.outcome !== "expired" || row.neurons > row.reserved_neurons || !isLost)
 				this.#violates(
@@ -228,7 +237,8 @@ export class Audit {
 		const problems: string[] = [];
 		const report = (problem: string) => problems.push(problem);
 		const duringKill = this.#killed(received, 0);
-		if ((received.end === "broken" || received.end === "unreachable") && !duringKill)
+		const isBroken = received.end === "broken" || received.end === "unreachable";
+		if (isBroken && !duringKill && !(row === undefined && this.#wasClosedIdle(evidence)))
 			report("its connection broke, although the gateway was not killed");
 		const max = maxCallsOf(planned.api) * (wasGrantedLess(calls) ? 2 : 1);
 		if (calls.length > max) report(`engines were called ${calls.length} times, the route allows ${max}`);
@@ -271,7 +281,7 @@ export class Audit {
 	) {
 		const finished = calls.find(
 			({ closedAt = Number.POSITIVE_INFINITY, complete }) =>
-				complete && closedAt < received.endedAt - READ_MS,
+				complete && this.#running(closedAt, received.endedAt) > READ_MS,
 		);
 		if (!finished || (row && row.outcome !== "failed")) return;
 		const { account } = planned;
@@ -360,7 +370,8 @@ export class Audit {
 			}
 			case "expired": {
 				const kill = this.#lostWith(evidence);
-				if (kill) this.#verdict.lostMs = Math.max(this.#verdict.lostMs, kill.at - received.endedAt);
+				if (kill)
+					this.#verdict.lostMs = Math.max(this.#verdict.lostMs, this.#running(received.endedAt, kill.at));
 				else report(`it expired, although no kill lost its settlement: ${this.#untilKills(evidence)}`);
 				if (row.neurons !== row.reserved_neurons) report("it expired at another price than was reserved");
 				this.#count("expired", last?.outputTokens ?? 0, 0, billed);
@@ -401,7 +412,8 @@ export class Audit {
 			this.#count(name, 0, row.output_tokens, micro(row.neurons));
 			return;
 		}
-		const difference = max - fits.events;
+		const unread = inStep ? Math.min(this.#eventsIntoPause(evidence), max - fits.events) : 0;
+		const difference = max - unread - fits.events;
 		if (inStep && difference > 1) report(`billed ${fits.events} events of the ${max} that the engine sent`);
 		// The gateway has read everything before the interruption, and sent it if the caller stayed.
 		const readToEnd = broken && broken !== "torn" && row.latency_ms < this.#circumstances.totalMs;
@@ -430,7 +442,8 @@ export class Audit {
 
 	#killed({ endedAt, startedAt }: CallerRecord, undeliveredMs: number): Kill | undefined {
 		return this.#circumstances.kills.find(
-			({ at, upAt }) => startedAt <= upAt + SLACK_MS && at <= endedAt + undeliveredMs + SLACK_MS,
+			({ at, upAt }) =>
+				startedAt <= upAt + SLACK_MS && this.#running(endedAt, at) <= undeliveredMs + SLACK_MS,
 		);
 	}
 
@@ -440,8 +453,8 @@ export class Audit {
 		const endedAt = Math.max(received.endedAt, ...calls.map(({ closedAt = 0 }) => closedAt));
 		return this.#killsAfter(received.startedAt, calls[0]?.openedAt ?? 0).find(({ at }) => {
 			// A settlement waits for a flush that has failed before its request.
-			const failed = this.#objectFailed(planned.account, received.startedAt - RETRIED_MS, at);
-			return at <= endedAt + (failed ? RETRIED_MS : this.#undeliveredMs) + SLACK_MS;
+			const failed = this.#objectFailed(planned.account, received.startedAt, at, RETRIED_MS);
+			return this.#running(endedAt, at) <= (failed ? RETRIED_MS : this.#undeliveredMs) + SLACK_MS;
 		});
 	}
 
@@ -453,10 +466,30 @@ export class Audit {
 		return this.#circumstances.kills.filter(({ at, upAt }) => startedAt <= at + SLACK_MS && openedAt <= upAt);
 	}
 
-	#objectFailed(account: string, from: number, until: number): boolean {
+	/**
+	 * When the runtime goes on, it closes the connections that were idle in the pause. A request that a caller sends on one at this moment does not
+	 * arrive.
+	 */
+	#wasClosedIdle({ calls, received: { startedAt, status } }: Evidence): boolean {
+		const { pauses = [] } = this.#circumstances;
+		const isAtEnd = pauses.some(({ at, upAt }) => startedAt >= at && startedAt <= upAt + CLOCKS_MS);
+		return isAtEnd && status === undefined && calls.length === 0;
+	}
+
+	/** `beforeMs`: at most so long before `from`. */
+	#objectFailed(account: string, from: number, until: number, beforeMs = 0): boolean {
 		return this.#circumstances.objectFaults.some(
-			(fault) => fault.account === account && fault.at >= from - SLACK_MS && fault.at <= until + SLACK_MS,
+			(fault) =>
+				fault.account === account &&
+				this.#running(fault.at, from) <= beforeMs + SLACK_MS &&
+				fault.at <= until + SLACK_MS,
 		);
+	}
+
+	/** The engine waits after the caller has disconnected, but a gateway that is paused does not notice that: so many events went into its socket. */
+	#eventsIntoPause({ calls, received: { endedAt } }: Evidence): number {
+		const sent = calls.flatMap(({ sentAt }) => sentAt).filter((at) => at - endedAt >= NOTICE_MS - SLACK_MS);
+		return sent.filter((at) => this.#running(endedAt, at) < NOTICE_MS).length;
 	}
 
 	#count(

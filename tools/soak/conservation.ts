@@ -11,6 +11,7 @@ import { type CallerRecord, send } from "./caller.ts";
 import { CallerRequests } from "./caller-request.ts";
 import { Engine } from "./engine.ts";
 import { agentOf, Gateway, type Kill, type ObjectFault, type Row } from "./gateway.ts";
+import type { Pause } from "./pauses.ts";
 import { ACCOUNTS, type Planned, type PlanSize, planOf, tightAccounts } from "./plan.ts";
 import { Random } from "./random.ts";
 import { budgetedNeurons, type LedgerMode, RATE_PER_MINUTE, settingsOf, totalMsOf } from "./settings.ts";
@@ -22,6 +23,8 @@ export interface RunOptions {
 	requests: number;
 	/** Number of kills of workerd during the run. */
 	kills: number;
+	/** Number of pauses of workerd, each for longer than `holdMs`. Default: none. */
+	pauses?: number;
 	/** Concurrent callers. */
 	callers: number;
 	/** Milliseconds after which a request without a settlement is charged. Longer than any request of the run. */
@@ -44,6 +47,9 @@ export interface Run {
 	/** Faults of calls of the accounts' objects. */
 	objectFaults: readonly ObjectFault[];
 	killed: readonly Kill[];
+	paused: readonly Pause[];
+	/** Requests that were settled after their reservations had expired. */
+	late: number;
 	seconds: number;
 	/** The records that were compared. */
 	evidence: readonly Evidence[];
@@ -56,6 +62,8 @@ const OBJECT_FAULTS = { lost: 0.01, unanswered: 0.01, evicted: 0.006 };
 /** Share of the callers that do not wait while the gateway restarts. */
 const NOT_WAITING = 0.2;
 const POLL_MS = 50;
+/** Of `holdMs`. Leases of a second are overdue by then. Shorter than a caller's patience. */
+const PAUSED_SHARE = 1.3;
 const MINUTE_MS = 60_000;
 /** A lease that is not returned is charged within this time. */
 const LEASE_CHARGED_MS = 27_000;
@@ -72,6 +80,7 @@ const accountsOf = (size: PlanSize): string[] => [...Object.keys(ACCOUNTS), ...t
 
 export async function conserve(options: RunOptions): Promise<Run> {
 	const { callers, holdMs, kills, ledger, progress = () => {}, requests, seed, shards, tight } = options;
+	const { pauses = 0 } = options;
 	const startedAt = performance.now();
 	const plan = withFinalRequests(planOf(seed, options), options);
 	const steps = new Steps();
@@ -118,9 +127,15 @@ export async function conserve(options: RunOptions): Promise<Run> {
 				progress(records.length, plan.length, gateway.isUp ? "running" : "restarting");
 			}
 		};
-		const killing = killAt(gateway, () => next / requests, kills, finished.signal);
+		const pauseMs = holdMs * PAUSED_SHARE;
+		const interrupting = interrupt(
+			gateway,
+			() => next / requests,
+			{ kills, pauses, pauseMs },
+			finished.signal,
+		);
 		await Promise.all(Array.from({ length: callers }, () => sendNext(requests)));
-		await killing;
+		await interrupting;
 		// The last requests deliver settlements that could not be delivered before.
 		for (let index = requests; index < plan.length; index++) await sendNext(index + 1);
 
@@ -148,7 +163,9 @@ export async function conserve(options: RunOptions): Promise<Run> {
 					? accounts.map((account) => ({ ...fault, account }))
 					: fault,
 			);
-		const audit = new Audit(circumstancesOf({ killed: gateway.kills, objectFaults, options }));
+		const audit = new Audit(
+			circumstancesOf({ killed: gateway.kills, paused: gateway.pauses, objectFaults, options }),
+		);
 		const books: AccountBooks[] = [];
 		for (const account of accounts) {
 			const rows = await withRetries(() => gateway.rows(account));
@@ -165,6 +182,8 @@ export async function conserve(options: RunOptions): Promise<Run> {
 			observations,
 			objectFaults,
 			killed: gateway.kills,
+			paused: gateway.pauses,
+			late: books.reduce((count, { rows }) => count + rows.filter((row) => wasLate(row, holdMs)).length, 0),
 			seconds: (performance.now() - startedAt) / 1000,
 			evidence,
 			books,
@@ -182,10 +201,12 @@ export async function conserve(options: RunOptions): Promise<Run> {
 /** Only the account `roomy` has neither budget nor rate. */
 export const circumstancesOf = ({
 	killed,
+	paused,
 	objectFaults,
 	options,
-}: Pick<Run, "killed" | "objectFaults" | "options">): Circumstances => ({
+}: Pick<Run, "killed" | "paused" | "objectFaults" | "options">): Circumstances => ({
 	kills: killed,
+	pauses: paused,
 	objectFaults,
 	totalMs: totalMsOf(options),
 	ledger: options.ledger ?? "exact",
@@ -221,20 +242,38 @@ function withFinalRequests(plan: readonly Planned[], size: RunOptions): Planned[
 	return [...plan, ...last];
 }
 
-export async function killAt(
+interface Interruptions {
+	kills: number;
+	pauses?: number;
+	/** The length of a pause. */
+	pauseMs?: number;
+}
+
+/** Kills and pauses the gateway, each at equal distances of the requests. A kill at the time of a pause follows it immediately. */
+export async function interrupt(
 	gateway: Gateway,
 	share: () => number,
-	kills: number,
+	{ kills, pauses = 0, pauseMs = 0 }: Interruptions,
 	signal: AbortSignal,
 ): Promise<void> {
-	for (let kill = 1; kill <= kills; kill++) {
-		while (share() < kill / (kills + 1)) {
+	const spread = (count: number, act: () => Promise<void>) =>
+		Array.from({ length: count }, (_, i) => ({ at: (i + 1) / (count + 1), act }));
+	const pausing = spread(pauses, () => gateway.pause(pauseMs, signal));
+	const all = [...pausing, ...spread(kills, () => gateway.kill())].sort((one, other) => one.at - other.at);
+	for (const { act, at } of all) {
+		while (share() < at) {
 			if (signal.aborted) return;
 			await wait(POLL_MS / 5);
 		}
-		await gateway.kill();
+		await act();
 	}
 }
+
+/** An expired request is settled by its charge, and has no end. */
+const wasLate = ({ outcome, settled_at, started_at }: Row, holdMs: number): boolean =>
+	outcome !== "expired" &&
+	settled_at !== undefined &&
+	Date.parse(settled_at) - Date.parse(started_at) >= holdMs;
 
 /** Waits until the account has no open request and no lease, or all must have expired. */
 export async function settled(

@@ -40,7 +40,7 @@ export interface EngineCall {
 }
 
 /** After a caller disconnects: time for the gateway to notice, before the next event is sent. */
-const NOTICE_MS = 5_000;
+export const NOTICE_MS = 5_000;
 /** The engine closes a hanging connection after this time, if the other side does not. */
 const HANG_MS = 30_000;
 

@@ -2,6 +2,7 @@
 import { createWriteStream, mkdirSync, readFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { join, resolve } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { build } from "esbuild";
 import { modulesIn } from "../../miniflare/modules.ts";
 import { type ConnectionGuard, guardConnections } from "../../scripts/connections/guard.ts";
@@ -9,6 +10,7 @@ import { freePort } from "../../scripts/free-port.ts";
 import { runtimeSettings } from "../../scripts/settings.ts";
 import { type Served, serve, type WorkerSpec } from "../../scripts/workerd.ts";
 import type { AccountFaults } from "./faulty-account.ts";
+import { type Pause, processTree, signalAll } from "./pauses.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const DAY_MS = 24 * 60 * 60_000;
@@ -83,6 +85,7 @@ const GUARD = { host: "127.0.0.1", maxConnections: 1_000, idleMs: () => 600_000 
 
 export class Gateway {
 	readonly kills: Kill[] = [];
+	readonly pauses: Pause[] = [];
 	#spec: WorkerSpec;
 	readonly #folder: string;
 	readonly #port: number;
@@ -174,6 +177,22 @@ export class Gateway {
 		}
 		await this.#up();
 		this.kills.push({ at, upAt: performance.now() });
+	}
+
+	/** Stops its processes for this time, or until `signal` fires. Not on Windows. */
+	async pause(ms: number, signal: AbortSignal): Promise<void> {
+		const served = this.#served;
+		if (!served) return;
+		const pids = processTree(served.pid);
+		const at = performance.now();
+		signalAll(pids, "SIGSTOP");
+		try {
+			await wait(ms, undefined, { signal }).catch(() => {});
+		} finally {
+			signalAll(pids.reverse(), "SIGCONT");
+		}
+		await fetch(`${this.url}/health`);
+		this.pauses.push({ at, upAt: performance.now() });
 	}
 
 	async stop(): Promise<void> {

@@ -1,7 +1,8 @@
 /**
  * `npm run soak`: tests the ledger under faults, disconnects and scenarios. Every request settles once, no budget is exceeded, and the ledger
  * agrees with the soak's own accounting of the engine. If a caller disconnects during a stream, the engine's call ends within 100 ms, and the
- * sent part is charged. Each line of a batch is answered once and billed once. Each scenario (images, audio, sessions, hedges, a full disk …) is charged by the records of its engine.
+ * sent part is charged. With `--pauses` the gateway is also stopped for longer than its reservations are held, as on a machine that sleeps: each request is still
+ * charged what it used. Each line of a batch is answered once and billed once. Each scenario (images, audio, sessions, hedges, a full disk …) is charged by the records of its engine.
  *
  *     npm run soak -- --seed 7 --requests 10000 --kills 5 --tries 100 --only conservation
  */
@@ -35,6 +36,7 @@ const values = readOptions(
 		requests: { type: "string", default: "10000" },
 		lines: { type: "string", default: "10000" },
 		kills: { type: "string", default: "5" },
+		pauses: { type: "string", default: "0" },
 		callers: { type: "string", default: "64" },
 		ledger: { type: "string", default: "both" },
 		shards: { type: "string" },
@@ -53,6 +55,7 @@ const values = readOptions(
   --seed N        the seed of an earlier run, to repeat it
   --requests N    number of requests (10000), with --callers N at the same time (64)
   --kills N       kills of the gateway during the run (5)
+  --pauses N      conservation with pauses of the gateway's processes (SIGSTOP, SIGCONT), each longer than hold_ms: 26 seconds (0)
   --ledger MODE   exact, leased, or both (both)
   --shards N      conservation with N objects for all accounts, and leases of two minutes
   --tight N       with --shards: so many accounts with small budgets (40). With 8 or fewer, leases are valid for four seconds
@@ -94,6 +97,7 @@ function hostilePatterns(run: number): Pattern[] {
 	return sampled(PATTERNS, { count: alone ? PATTERNS.length : patternCount, seed, run });
 }
 
+if (Number(values.pauses) > 0 && process.platform === "win32") stopWith("--pauses: Windows has no SIGSTOP");
 if (!["exact", "leased", "both"].includes(values.ledger)) stopWith(`--ledger: found "${values.ledger}"`);
 const ledgers = (["exact", "leased"] as const).filter((mode) => [mode, "both"].includes(values.ledger));
 for (const ledger of only === undefined || only === "conservation" ? ledgers : []) {
@@ -101,6 +105,7 @@ for (const ledger of only === undefined || only === "conservation" ? ledgers : [
 		seed,
 		requests: Number(values.requests),
 		kills: Number(values.kills),
+		pauses: Number(values.pauses),
 		callers: Number(values.callers),
 		holdMs: HOLD_MS,
 		ledger,

@@ -21,7 +21,8 @@ const MAX_VIOLATIONS = 12;
 
 const number = (value: number): string => value.toLocaleString("en-US");
 
-export function summary({ killed, objectFaults, seconds, verdict, observations }: Run): string {
+export function summary(run: Run): string {
+	const { killed, objectFaults, seconds, verdict, observations } = run;
 	const lines = [
 		["", "requests", "engine's tokens", "ledger's tokens", "difference", "max. difference", "neurons"],
 		...CLASSES.map((name) => {
@@ -54,11 +55,20 @@ export function summary({ killed, objectFaults, seconds, verdict, observations }
 		...table,
 		"",
 		`workerd killed ${killed.length} times; the kills lost settlements of the last ${Math.max(0, Math.round(verdict.lostMs))} ms`,
+		...pausesOf(run),
 		`not admitted: ${[...verdict.refusals].map(([code, count]) => `${count} x ${code}`).join(", ")}`,
 		`calls of the accounts' objects: ${faults.join(", ") || "no faults"}`,
 		`budgets: sampled ${number(observations.samples)} times, at most ${(observations.fullest * 100).toFixed(1)}% spent and reserved, up to ${observations.maxOpen} open requests of an account`,
 		`${seconds.toFixed(1)} s`,
 	].join("\n");
+}
+
+function pausesOf({ late, paused }: Run): string[] {
+	if (paused.length === 0) return [];
+	const ms = paused.map(({ at, upAt }) => upAt - at);
+	return [
+		`workerd paused ${paused.length} times, until it answered for ${ms.map((each) => (each / 1000).toFixed(1)).join(", ")} s; ${number(late)} requests settled after their reservations had expired`,
+	];
 }
 
 /** The violations, each with the records of its request. */

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type CallerRecord, send } from "../caller.ts";
-import { killAt, settled, withRetries } from "../conservation.ts";
+import { interrupt, settled, withRetries } from "../conservation.ts";
 import { Engine } from "../engine.ts";
 import { agentOf, Gateway, type Kill, type Row } from "../gateway.ts";
 import type { Planned } from "../plan.ts";
@@ -66,7 +66,7 @@ export async function conserveThroughGateways(options: GatewayRunOptions): Promi
 		};
 		const answered = new AbortController();
 		const measuring = measureDelays(gateway, AbortSignal.any([answered.signal, finished.signal]));
-		const killing = killAt(gateway, () => next / requests, kills, finished.signal);
+		const killing = interrupt(gateway, () => next / requests, { kills }, finished.signal);
 		await Promise.all(Array.from({ length: callers }, sendNext));
 		await killing;
 		answered.abort();
