@@ -1,5 +1,4 @@
 /** The handlers of durable work, by kind: each room that enqueues items has its rows here. A handler loads when its first item runs. */
-
 import { EVENTS_KIND } from "./jobs/batches/events.ts";
 import type { WorkHandler } from "./storage/queue/work.ts";
 import type { AppServices } from "./surfaces/services.ts";

@@ -1,5 +1,4 @@
 /** Waits that end only when the test fires their timers. The test has the clock. */
-
 import type { StartTimer } from "../src/core/lazy-timer.ts";
 
 interface TestTimer {

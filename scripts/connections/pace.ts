@@ -6,7 +6,6 @@
  * What work costs is not known before. A unit is about the cost of a small request; the rate follows from the probes. This is start-time
  * fair queueing: a caller's *tag* is what it has used, and the *turn* is the tag up to which all callers have been served.
  */
-
 import { BEHIND_MS } from "../../src/core/runtime-delay.ts";
 import type { CountReport } from "../../src/core/shared-count.ts";
 

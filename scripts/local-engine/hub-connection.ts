@@ -1,7 +1,6 @@
 /**
  * Requests of one hub. A redirect must stay encrypted, only the hub itself gets the token, and a hub that is silent is left.
  */
-
 import { LocalProblem } from "./problem.ts";
 import { HUB_SETTING, unavailable } from "./source.ts";
 

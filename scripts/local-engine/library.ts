@@ -1,5 +1,4 @@
 /** The weights of this machine, for requests: which are present, which are being downloaded, and how a missing one gets here. */
-
 import { LocalProblem } from "./problem.ts";
 import { type Progress, percentOf, sizeText, timeText } from "./progress.ts";
 import { pullWeights } from "./pull.ts";

@@ -5,7 +5,6 @@
  * retry, meter or log, and does not know the caller. It throws `AiError`, retryable if another target may succeed. It
  * owns the upstream's connection until it returns; the reader owns a returned stream (see `Answer`).
  */
-
 import type { AiError } from "../core/errors.ts";
 import type { StartTimer } from "../core/lazy-timer.ts";
 import type { Usage } from "../core/usage.ts";

@@ -1,5 +1,4 @@
 /** Creates the pools of an isolate, with their calls of engines, of the operator's services and of the `Fleet` object. */
-
 import { FLEET_NAME, type Fleet, poolObject } from "../fleet/fleet.ts";
 import { SHORT_CALLS } from "../outbound/limits.ts";
 import { shortCall } from "../outbound/short-call.ts";

@@ -1,5 +1,4 @@
 /** Image files in the formats of upstreams. */
-
 import { undecodableImage } from "../core/undecodable-image.ts";
 import type { Usage } from "../core/usage.ts";
 import { dataUrl, decodeBase64 } from "../media/base64.ts";

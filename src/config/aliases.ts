@@ -2,7 +2,6 @@
  * `ALIASES`: names that callers may use instead of a model's id. `{"fast": "@cf/…"}` is for all accounts,
  * `{"accounts": {"acme": {"fast": "@cf/…"}}}` for one, and comes first there.
  */
-
 import { ACCOUNTS, type AliasProblemServices, aliasProblem } from "../pipeline/alias-problem.ts";
 import type { Aliases } from "../pipeline/services.ts";
 import { kindOf } from "../schemas/explain.ts";

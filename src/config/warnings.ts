@@ -1,5 +1,4 @@
 /** Probable mistakes in a valid configuration, one line each, for the start. */
-
 import { asQuestion, misspelledNames } from "../core/did-you-mean.ts";
 import { type Catalog, PRODUCT_MODELS } from "../models/catalog.ts";
 import { THIRD_PARTY_IDS } from "../models/third-party.ts";

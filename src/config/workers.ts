@@ -1,5 +1,4 @@
 /** The other processes of the gateway, by their bindings. */
-
 import { peerOf } from "../surfaces/operations/worker-reports.ts";
 import type { Workers } from "../telemetry/workers.ts";
 import type { Bindings } from "./bindings.ts";

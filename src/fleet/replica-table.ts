@@ -1,5 +1,4 @@
 /** The table of the operator's changes to replicas, in the `Fleet` object. A row is kept until the operator deletes it. */
-
 import { present } from "../core/present.ts";
 import { addColumns } from "../core/sql-columns.ts";
 import type { Role } from "../pools/replica.ts";

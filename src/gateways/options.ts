@@ -3,7 +3,6 @@
  * have precedence over those of the request, and those over the settings of the gateway. An invalid value is ignored, as in
  * the product.
  */
-
 import * as z from "zod";
 import { BoundedMap } from "../core/bounded-map.ts";
 import { isRecord, parseJson } from "../core/json.ts";

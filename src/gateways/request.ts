@@ -1,5 +1,4 @@
 /** A request to a gateway, and the middleware that it passes. */
-
 import type { KeyLimit } from "../providers/provider-key.ts";
 import type { GatewayExchange } from "./exchange.ts";
 import type { GatewayOptions } from "./options.ts";

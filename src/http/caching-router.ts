@@ -14,7 +14,6 @@
  * Measured with the 333 routes of the API, on Node: a match takes 0.3 us here, 1 us in Hono's TrieRouter and 190 us in its LinearRouter.
  * The routes and the first match take 11 ms here, and 18 ms in one TrieRouter (medians of five starts).
  */
-
 import type { Result, Router } from "hono/router";
 import { TrieRouter } from "hono/router/trie-router";
 import { BoundedMap } from "../core/bounded-map.ts";

@@ -6,7 +6,6 @@
  * Differences from the product: global API keys do not exist, so `X-Auth-Key` and `X-Auth-Email` are ignored. A missing
  * or malformed header is 10000, like an invalid token, and not 9106 or 6003.
  */
-
 import type { HonoRequest } from "hono";
 import type { Credential } from "../accounts/admission.ts";
 import { accountOfToken, digest, hexadecimal } from "../accounts/token-text.ts";

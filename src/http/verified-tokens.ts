@@ -4,7 +4,6 @@
  *
  * Only the reading of a body depends on this cache. Admission follows, and verifies the token within the last second too.
  */
-
 import type { Credential, Ledgers } from "../accounts/admission.ts";
 import type { VerifiedCredential } from "../accounts/bound-gateway.ts";
 import { BoundedMap } from "../core/bounded-map.ts";

@@ -2,7 +2,6 @@
  * The product's rate limits: requests per minute and account (developers.cloudflare.com/workers-ai/platform/limits,
  * 2026-08). Text-to-speech is not listed there, so it has no limit.
  */
-
 import { can, type Model } from "./model.ts";
 import { TASK_ROWS, TASK_TITLES, type TaskTitle, type TitleRow } from "./tasks.ts";
 

@@ -2,7 +2,6 @@
  * Explains what would happen to a request: runs the same preparation as `run.ts` and describes the result of each step, the
  * state of the account's limits, and the plan. Changes nothing and calls no engine.
  */
-
 import { type Admission, type BudgetPeriod, MICRO_NEURONS } from "../accounts/admission.ts";
 import { refusal } from "../accounts/client/account-reader.ts";
 import { maxCost } from "../accounts/durable/budgets.ts";

@@ -1,5 +1,4 @@
 /** The steps of a request before admission, in order. They read only the configuration and the aliases. */
-
 import type { CostEstimate } from "../accounts/admission.ts";
 import { describeUnpriced } from "../accounts/durable/budgets.ts";
 import { servesOwnModels } from "../backends/own-models.ts";

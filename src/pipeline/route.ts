@@ -5,7 +5,6 @@
  *
  * A target whose circuit is open comes last, but is not left out: trying it is better than failing without a try.
  */
-
 import type { Timeouts } from "../backends/backend.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
 import { AiError } from "../core/errors.ts";

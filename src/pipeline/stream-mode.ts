@@ -11,7 +11,6 @@
  * passes, neither an error nor the usage chunk before `[DONE]`. What needs that is rewritten; `coalesce_ms` of the route makes it
  * cheaper.
  */
-
 import { streamChange } from "../backends/openai/choose-api.ts";
 import { hasSecrets } from "../backends/transport/upstream-failure.ts";
 import type { Measured } from "../counting/quantities.ts";

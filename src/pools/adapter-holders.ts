@@ -1,5 +1,4 @@
 /** Which replicas have which LoRA adapters, as this isolate knows. A hint for the choice: the engine's client loads what is missing. */
-
 import { BoundedMap } from "../core/bounded-map.ts";
 
 /** Adapters of one replica that are remembered. Callers choose the names. */

@@ -2,7 +2,6 @@
  * Which models the requests of each hour need, for pools that load models in advance (`preload`). Isolates report the first
  * request of each hour; the `Fleet` object keeps the hours of the last days, and loads the models of the next hour.
  */
-
 import type { TaskName } from "../tasks/task.ts";
 
 export interface ModelDemand {

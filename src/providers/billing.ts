@@ -3,7 +3,6 @@
  * model's name: `google/gemma` may run on a self-hosted engine, and `fast` may be a provider's model. A provider behind
  * another address (a proxy) is not recognised.
  */
-
 import type { Target } from "../backends/backend.ts";
 import { KINDS, type KindRow } from "../backends/kinds.ts";
 import { isProductId } from "../models/model.ts";

@@ -2,7 +2,6 @@
  * Responses whose body is complete when they are made. To observe such a body through a stream costs more than the rest of its response, so
  * the observers take it from here.
  */
-
 import { Buffer } from "node:buffer";
 
 interface CompleteBody {

@@ -2,7 +2,6 @@
  * Most events of a chat stream have the same text, except for the content of the delta. Such an event is recognised by its
  * bytes and is neither decoded nor parsed: a writer copies the bytes of its content. All other events are parsed.
  */
-
 import { concat } from "../media/bytes.ts";
 import { BACKSLASH, hasAt, QUOTE, textOfJson } from "./json-bytes.ts";
 

@@ -2,7 +2,6 @@
  * Reads a body that may be large. Each read enters the isolate, which costs more than the copy of many kilobytes, and the runtime returns a few
  * kilobytes for each read by default. So the buffer grows while reads fill it. A read returns what has arrived, and never waits for more.
  */
-
 import type { Source } from "./pulled-stream.ts";
 
 const MIN_READ_BYTES = 4 * 1024;

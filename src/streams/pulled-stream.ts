@@ -5,7 +5,6 @@
  * Stages chain with `then` and callbacks that they create once. An `async` function allocates about 280 bytes per piece,
  * and each garbage collection pauses all streams of the isolate.
  */
-
 import { brokenOff, isLostConnection } from "./broken-off.ts";
 
 /** A source for one reader. The reader pulls the next piece only after the previous pull has settled. */

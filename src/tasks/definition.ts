@@ -2,7 +2,6 @@
  * The definition of a task: the cost of its calls, and the properties that the pipeline uses. No file outside this folder,
  * the dialects and the backends compares the name of a task.
  */
-
 import type { Usage } from "../core/usage.ts";
 import type { Estimate, Measured } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";

@@ -1,5 +1,4 @@
 /** A fake upstream: it answers with a function of the test, and records the requests and whether they were aborted. */
-
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { BackendServices, CallReport, Target } from "../../src/backends/backend.ts";
 import type { Call } from "../../src/backends/transport/upstream-failure.ts";

@@ -1,5 +1,4 @@
 /** `npm run dev` as a stranger runs it: what it says, what it answers, and what it says of a mistake. */
-
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";

@@ -1,5 +1,4 @@
 /** Pipelined requests with seeded mutations of the kinds that servers read in different ways, one byte a character (latin1). */
-
 import type { Random } from "../../tools/soak/random.ts";
 
 const SMUGGLED = "GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n";

@@ -141,13 +141,22 @@ describe("layout", () => {
 		expect(importsOf("index.ts")).toContain("config/index.ts");
 	});
 
-	it("has no files that import each other in a circle, not even types", () => {
-		const folders = ["src", "cli", "console/src", "miniflare", "scripts", "tools"];
-		const sources = folders.flatMap((folder) =>
+	const sourcesIn = (...folders: string[]): string[] =>
+		folders.flatMap((folder) =>
 			readdirSync(folder, { recursive: true, encoding: "utf8" })
 				.filter((file) => /\.tsx?$/.test(file))
 				.map((file) => join(folder, file)),
 		);
+
+	it("has the comment of a file directly before its first import", () => {
+		const sources = sourcesIn("src", "cli", "console/src", "miniflare", "scripts", "test");
+		const hasGap = /^\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n\nimport /;
+		expect(sources.filter((file) => hasGap.test(readFileSync(file, "utf8")))).toEqual([]);
+		expect('/** A file. */\n\nimport { a } from "a";').toMatch(hasGap);
+	});
+
+	it("has no files that import each other in a circle, not even types", () => {
+		const sources = sourcesIn("src", "cli", "console/src", "miniflare", "scripts", "tools");
 		expect(circleIn(new Map(sources.map((file) => [file, importsIn(file)])))).toEqual([]);
 	});
 

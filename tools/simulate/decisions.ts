@@ -2,7 +2,6 @@
  * The cost of one decision by the number of replicas, as a ratio to the smallest pool. The pools have random loads, and prompts of
  * conversations of which some are cached. The pools take turns, so that a busy machine affects all of them.
  */
-
 import { Pool } from "../../src/pools/pool.ts";
 import { Random } from "../soak/random.ts";
 

@@ -1,5 +1,4 @@
 /** A form that is sent once at a time. A failure is shown above it, and its fields stay. */
-
 import { Button } from "@cloudflare/kumo/components/button";
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { errorOf } from "../api/error-of.ts";

@@ -1,5 +1,4 @@
 /** A query of an index. A text becomes a vector by a model, as a request of the account. */
-
 import { useCallback, useState } from "react";
 import { type Api, pathOfModel } from "../api/client.ts";
 import { errorOf } from "../api/error-of.ts";

@@ -2,7 +2,6 @@
  * The short calls for the accounts of a shard. Those that arrive while a call of the shard is under way share the next one, and so
  * its commit. An answer also names the accounts of the shard that have changed, so the leases of all others need no check of their own.
  */
-
 import type { ChangedAccounts, Revision } from "../durable/account-changes.ts";
 import type { AccountAnswer, AccountCall, AccountMethod } from "../durable/account-methods.ts";
 import type { AccountStub } from "./account-calls.ts";

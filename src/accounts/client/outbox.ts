@@ -11,7 +11,6 @@
  * that the object itself admitted, and all of `LEDGER` `exact`, where there is no journal. A chat with a lease enters none of its
  * functions (`npm run trace`).
  */
-
 import { FAILURES } from "../../core/errors.ts";
 import { type Flushes, type FlushWork, isLost } from "../../core/flush-schedule.ts";
 import { type Admission, NOTHING_USED, type Settlement } from "../admission.ts";

@@ -1,5 +1,4 @@
 /** The address of a method, and Google's header for the key. */
-
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { Target } from "../backend.ts";

@@ -5,7 +5,6 @@
  * Each event counts all tokens so far, hidden thoughts included. The chunk has the counts, so that a cancelled stream is
  * billed correctly.
  */
-
 import { isRecord } from "../../core/json.ts";
 import type { Usage } from "../../core/usage.ts";
 import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";

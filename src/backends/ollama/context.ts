@@ -3,7 +3,6 @@
  * silently drops the beginning of a longer prompt. It loads the model again for each size, so only powers of two are used,
  * or the backend's `num_ctx`.
  */
-
 import type { Model } from "../../models/model.ts";
 import { promptTokens } from "../../tasks/text-generation/index.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";

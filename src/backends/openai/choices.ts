@@ -2,7 +2,6 @@
  * llama.cpp counts the tokens of one choice, whatever `n` is. Only its replies have `timings`, which count that choice:
  * the first one in a complete reply. In a stream each choice ends with its own usage.
  */
-
 import { countOf, type Usage } from "../../core/usage.ts";
 import { TokenCount } from "../../counting/token-estimate.ts";
 import type { ChatChoice, ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";

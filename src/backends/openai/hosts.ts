@@ -4,7 +4,6 @@
  *
  * Unsupported fields are omitted, except `n`: the service refuses it, so that the caller does not get one answer for many.
  */
-
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Extensions } from "../../tasks/extensions.ts";
 import type { TaskName } from "../../tasks/task.ts";

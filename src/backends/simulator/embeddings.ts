@@ -2,7 +2,6 @@
  * Embeddings without a model: words, pairs of words and runs of letters, hashed to the components of a vector. Texts that
  * share words or parts of words are similar; texts with the same meaning in other words are not.
  */
-
 import { AiError } from "../../core/errors.ts";
 import { FNV_OFFSET, fnv1a } from "../../core/fnv.ts";
 import type { Answer } from "../../tasks/task.ts";

@@ -1,5 +1,4 @@
 /** Generates one reply: reasoning, then text or a call, truncated at the limits of the request. */
-
 import type { Usage } from "../../core/usage.ts";
 import { inputFamily } from "../../models/family.ts";
 import { can, type Model } from "../../models/model.ts";

@@ -1,5 +1,4 @@
 /** Classification, summaries and translation: each answer states that it is simulated. */
-
 import type { SummarizationInput } from "../../tasks/summarization/index.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ClassifyTextInput } from "../../tasks/text-classification/index.ts";

@@ -5,7 +5,6 @@
  *
  * Arguments are placeholders, or the JSON object that follows the name: `Use get_weather with {"city":"Paris"}`.
  */
-
 import { isRecord } from "../../core/json.ts";
 import type { ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";

@@ -1,5 +1,4 @@
 /** Counts the sent part of a chat stream: a stream that ends early is billed by it. */
-
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import { TokenCount } from "../../counting/token-estimate.ts";
 import type { Progress } from "../../tasks/task.ts";

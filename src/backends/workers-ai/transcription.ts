@@ -1,5 +1,4 @@
 /** Speech recognition: two Whisper models and Nova, each with its own input and output format. */
-
 import * as z from "zod";
 import { encodeBase64 } from "../../media/base64.ts";
 import type { Media } from "../../media/media.ts";

@@ -2,7 +2,6 @@
  * Writes OpenAI chat replies: the engine's reply with the catalogue's name of the model. The text of a stream's chunk is changed
  * only where necessary, and parsed only if a text search is not enough.
  */
-
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { isRecord, parseJson, parseRecord } from "../../core/json.ts";

@@ -4,7 +4,6 @@
  *
  * Difference from OpenAI: `usage` is absent if the engine counts no tokens.
  */
-
 import { toAiError } from "../../core/errors.ts";
 import { present } from "../../core/present.ts";
 import { encodeBase64 } from "../../media/base64.ts";

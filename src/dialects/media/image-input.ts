@@ -1,5 +1,4 @@
 /** The task input of all image dialects: sizes, defaults, the format of the answer. */
-
 import { present } from "../../core/present.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
 import type { Media } from "../../media/media.ts";

@@ -1,5 +1,4 @@
 /** `POST /audio/transcriptions` and `/audio/translations` (into English): a form in; JSON, text or subtitles out. */
-
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { present } from "../../core/present.ts";

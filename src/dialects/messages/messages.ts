@@ -2,7 +2,6 @@
  * Anthropic's Messages dialect, for `POST /ai/v1/messages` on every chat model. In the product the route exists only for
  * third-party models.
  */
-
 import { chatCall, chatWriter } from "../chat/call.ts";
 import type { NativeDialect } from "../dialect.ts";
 import { Message, messageOf } from "./reply.ts";

@@ -1,5 +1,4 @@
 /** The key of a cached answer. The cache's object belongs to one gateway of one account, so the key contains neither. */
-
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { BoundedMap } from "../../core/bounded-map.ts";

@@ -2,7 +2,6 @@
  * Sends the spans and the metrics of requests to the collectors of their gateways, in the background. A collector that fails never affects a
  * request: what it does not take is dropped and counted.
  */
-
 import { type Flushes, FlushSchedule, type FlushServices } from "../../core/flush-schedule.ts";
 import { MAX_HOPS, withHops } from "../../outbound/hops.ts";
 import { SHORT_CALLS } from "../../outbound/limits.ts";

@@ -1,5 +1,4 @@
 /** Which profiles of a gateway's rules a text matches, and what follows. */
-
 import { type CustomProfiles, findsCustom } from "../profiles/custom-profiles.ts";
 import { contains, PROFILES } from "../profiles/profiles.ts";
 import type { GatewaySettings } from "../settings.ts";

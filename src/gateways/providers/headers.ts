@@ -1,5 +1,4 @@
 /** Headers of a request that is passed to a provider, and of its response. */
-
 import { HOP_BY_HOP } from "../../core/hop-by-hop.ts";
 import { FAL_TARGET } from "./addresses.ts";
 

@@ -2,7 +2,6 @@
  * Keys of providers that an account stores for a gateway (`provider_configs`). A key is found by its provider and its alias. The
  * management API shows the last characters of a key, and never the key.
  */
-
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
 import { DEFAULT_ALIAS, type KeyLimit, type ProviderKey } from "../../providers/provider-key.ts";

@@ -1,5 +1,4 @@
 /** Explains a request to a dynamic route: the models that would be called, and the plan of each, which `ROUTES` decide. */
-
 import type { Explanation } from "../../pipeline/explain.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { RequestFacts } from "../dynamic/conditions.ts";

@@ -1,5 +1,4 @@
 /** Explains a request to an alias or to `cloudflare/auto`: the order of the models, why, and the plan of each. */
-
 import type { Explanation } from "../../pipeline/explain.ts";
 import type { Ranking } from "../auto/rank.ts";
 import type { GatewayOptions } from "../options.ts";

@@ -1,5 +1,4 @@
 /** The keys of search providers that a gateway stores, read when a request searches. */
-
 import type { SearchKeys } from "../../websearch/services.ts";
 import type { GatewayServices } from "../services.ts";
 import type { GatewaySettings } from "../settings.ts";

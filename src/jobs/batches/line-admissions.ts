@@ -2,7 +2,6 @@
  * The admissions of the lines of a run of a batch. A call of the account's object, and its commit, cost more than the admission of one line.
  * Lines may wait: so those that arrive in a short time share a call.
  */
-
 import type { Admission, Admitted } from "../../accounts/admission.ts";
 import { settledElsewhere } from "../../core/settled-elsewhere.ts";
 

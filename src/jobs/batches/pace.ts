@@ -7,7 +7,6 @@
  * A line that has started is admitted by its account first, then it takes a place. Lines that are fast start before they find a place, so
  * that no place is empty while the account admits the next ones.
  */
-
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { RuntimeDelay } from "../../core/runtime-delay.ts";
 import { settledElsewhere } from "../../core/settled-elsewhere.ts";

@@ -1,5 +1,4 @@
 /** Builds the request that asks a second engine for the rest of an answer. Pure. */
-
 import { type ChatInput, requestsAudio } from "../../tasks/text-generation/types.ts";
 import type { PlannedTarget } from "../plan.ts";
 import type { Segment, Transcript } from "./transcript.ts";

@@ -1,5 +1,4 @@
 /** A call in the terms of a pool: its tokens, the blocks of its prompt, and its conversation. */
-
 import { BLOCK_CHARACTERS, hashPrompt } from "../../pools/block-hashes.ts";
 import type { PoolRequest } from "../../pools/choice.ts";
 import type { TaskCall } from "../../tasks/task.ts";

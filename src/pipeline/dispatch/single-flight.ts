@@ -10,7 +10,6 @@
  * Known limit: the runtime stops a request half a minute after its caller has disconnected, even if others wait for its work.
  * They then do the work themselves.
  */
-
 import { hasPassed } from "../../core/elapsed.ts";
 import { AiError } from "../../core/errors.ts";
 import { settledElsewhere } from "../../core/settled-elsewhere.ts";

@@ -2,7 +2,6 @@
  * The items of an account's responses and conversations. The items of a response are consecutive rows, its input before its output.
  * An item of a request with a conversation belongs to both, and its row dies with the later of them.
  */
-
 import type { Found, ItemRecord, ItemsPage, ItemsQuery, Scope } from "../records.ts";
 import type { LongTexts } from "./long-texts.ts";
 

@@ -2,7 +2,6 @@
  * Converts one file, in the isolate that calls it. Its cost is limited by `work.ts`; a parser that does not end can only be stopped from
  * outside: `convert.ts` calls this where that is possible.
  */
-
 import { type EmbeddedImage, EmbeddedImages, maxImages } from "./embedded-images.ts";
 import { type DocumentKind, detect } from "./formats.ts";
 import { CONVERTERS } from "./kinds.ts";

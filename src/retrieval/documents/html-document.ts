@@ -2,7 +2,6 @@
  * Converts HTML to Markdown or plain text: parse, select, clean, then write with the libraries of unified. Its plugins are
  * not used, because they also load the parsers of Markdown.
  */
-
 import type { Element, Nodes } from "hast";
 import { type Options as ReaderOptions, toMdast } from "hast-util-to-mdast";
 import type { Html, Nodes as MdastNodes, PhrasingContent, Root } from "mdast";

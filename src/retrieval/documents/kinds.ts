@@ -1,5 +1,4 @@
 /** The module of each kind of document. Each is loaded with the first file that needs it. */
-
 import type { DocumentKind } from "./formats.ts";
 import type { KindConverter } from "./opened-file.ts";
 

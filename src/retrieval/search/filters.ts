@@ -2,7 +2,6 @@
  * Reads the filters of a search: those of Vectorize, and the older ones of AutoRAG (`{type, key, value}`, and `and` and `or` of them). Both
  * become conditions that a vector store evaluates; {@link matchesFilter} evaluates them for keywords.
  */
-
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { isList, readFilter } from "../vectors/filter.ts";

@@ -1,5 +1,4 @@
 /** Bytes in rows of an object's SQLite database, because a row has at most 2 MB. */
-
 import { release } from "../../media/bytes.ts";
 
 /**

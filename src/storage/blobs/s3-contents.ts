@@ -1,5 +1,4 @@
 /** Contents in an S3-compatible bucket. */
-
 import { STORE_CALL } from "../../outbound/limits.ts";
 import type { ContentStore } from "./contents.ts";
 import { writeParts } from "./multipart.ts";

@@ -1,5 +1,4 @@
 /** The operations on the items of an instance, as the bindings and the REST routes have them. */
-
 import { AiError, toAiError } from "../../core/errors.ts";
 import { requireDiskSpace } from "../../core/object-failure.ts";
 import { heldBody } from "../../http/held-body.ts";

@@ -1,5 +1,4 @@
 /** The metrics of pools, from which an autoscaler can read what a pool needs. */
-
 import { counter, gauge, type Metric, type MetricSample } from "../../core/metric.ts";
 import type { EngineReport } from "../../fleet/health.ts";
 import type { GateReport } from "../../pools/pool-gate.ts";

@@ -1,5 +1,4 @@
 /** Metrics of what outlives a request: stored objects, and the queue of work. */
-
 import { counter, gauge, type Metric, type MetricSample } from "../../core/metric.ts";
 import type { JobUsage } from "../../jobs/records.ts";
 import type { ResponseStoreUsage } from "../../responses/records.ts";

@@ -2,7 +2,6 @@
  * `GET …/ai/responses/export`: all stored responses and conversations of the account with their items, as JSON lines. Like the complete
  * contents of logs, they need the permission to write.
  */
-
 import { PulledStream } from "../../streams/pulled-stream.ts";
 import { AI } from "../bases.ts";
 import { type AppRoute, defineRoutes } from "../route.ts";

@@ -2,7 +2,6 @@
  * Reads the vectors of an insert or upsert: lines of JSON (`application/x-ndjson`), the same in the field `vectors` of a form, or
  * `{"vectors": […]}`. Lines are read while they arrive, and a form is read as lines too: no line of JSON begins like its boundary.
  */
-
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { BufferHold } from "../../core/process-counts.ts";

@@ -1,5 +1,4 @@
 /** Image to text: descriptions of images. */
-
 import type { Usage } from "../../core/usage.ts";
 import { inputImage } from "../../counting/images.ts";
 import {

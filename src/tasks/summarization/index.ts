@@ -1,5 +1,4 @@
 /** Summarization. */
-
 import type { Usage } from "../../core/usage.ts";
 import {
 	completeUsage,

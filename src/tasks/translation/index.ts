@@ -1,5 +1,4 @@
 /** Translation. */
-
 import type { Usage } from "../../core/usage.ts";
 import {
 	completeUsage,

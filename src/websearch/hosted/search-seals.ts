@@ -3,7 +3,6 @@
  * first call of the caller has them in a seal (`src/backends/seals.ts`), in the field that clients send back for reasoning. With the
  * results of the caller's tools, the model receives its searches again. A client that drops the field loses the searches, not the turn.
  */
-
 import { callSeal } from "../../backends/sealed-messages.ts";
 import { AccountSeals } from "../../backends/seals.ts";
 import { withChatInput } from "../../dialects/chat/call.ts";

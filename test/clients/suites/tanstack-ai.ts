@@ -1,5 +1,4 @@
 /** `@cloudflare/tanstack-ai` under `@tanstack/ai`: its adapters, whichever way they reach us. */
-
 import { Buffer } from "node:buffer";
 import {
 	createWorkersAiChat,

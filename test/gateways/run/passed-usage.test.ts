@@ -1,5 +1,4 @@
 /** The usage of requests that a gateway passes to a provider: in logs, in the export, and in spend limits. */
-
 import { env } from "cloudflare:workers";
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";

@@ -3,7 +3,6 @@
  * and with all its digits; both engines of a pair meet in one room; wrong or missing fields are refused. `p…` are prefill
  * engines, `d…` decode engines, and `b…` do both.
  */
-
 import { isRecord } from "../../../src/core/json.ts";
 import type { DisaggregationName } from "../../../src/pools/prefill-decode/settings.ts";
 

@@ -1,5 +1,4 @@
 /** An index with more vectors than one object has, and what its objects do together. */
-
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";

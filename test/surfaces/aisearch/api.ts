@@ -1,5 +1,4 @@
 /** Calls of AI Search's REST API. The queue runs each item at once, unless a test holds it. */
-
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";

@@ -1,5 +1,4 @@
 /** AI Search over REST: namespaces, instances, items and jobs. Codes and texts: developers.cloudflare.com/ai-search. */
-
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { bufferedBytes } from "../../../src/core/process-counts.ts";
 import { holdAlarms, searchApi } from "./api.ts";

@@ -1,5 +1,4 @@
 /** The AI SDK with `ai-gateway-provider` and with `workers-ai-provider`, on providers that check the key, and on a dynamic route. */
-
 import { createExecutionContext } from "cloudflare:test";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createGoogle } from "@ai-sdk/google";

@@ -4,7 +4,6 @@
  *
  * A request's timers and fetches may be used only while that request runs, so each request waits for a promise of its own, and has a timer.
  */
-
 import { hasPassed } from "../../../core/elapsed.ts";
 import { AiError, toAiError } from "../../../core/errors.ts";
 import type { StartTimer } from "../../../core/lazy-timer.ts";

@@ -2,7 +2,6 @@
  * The finish reasons of engines, as OpenAI's. Clients with typed replies refuse any other value. A reason that is not in the table
  * says that the answer has ended, so it is `stop`.
  */
-
 import { isUnread, type OutputState } from "../../output-state.ts";
 
 /** The answer is not complete: the engine gave it up. */

@@ -5,7 +5,6 @@
  * A vector v is `scale · codes + e`, a query q is `scale · values + d` with int16 values. Then q·v differs from the product of both
  * approximations by (q − d)·e + d·v, so by at most |q − d| · |e| + |d| · |v| (Cauchy-Schwarz). |e| and |d| are computed from the values.
  */
-
 import { lazy } from "../../../core/lazy.ts";
 import { MAX_DIMENSIONS } from "../limits.ts";
 import kernelModule from "./kernel.wasm";

@@ -1,5 +1,4 @@
 /** The slots of vectors that match a namespace and a filter, by the metadata indexes. */
-
 import { COMPARISONS, numberFor, type SelectedCondition } from "../properties.ts";
 import type { FilterValue } from "../records.ts";
 import { stored } from "./property-table.ts";

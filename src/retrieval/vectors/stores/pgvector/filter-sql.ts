@@ -1,5 +1,4 @@
 /** The condition of a query in SQL. Values of callers are parameters. */
-
 import { COMPARISONS, numberFor, type SelectedCondition } from "../../properties.ts";
 import type { FilterValue, VectorQuery } from "../../records.ts";
 import { encoded } from "./text.ts";
