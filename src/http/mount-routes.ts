@@ -5,14 +5,14 @@
  */
 import type { Context, Env, Hono } from "hono";
 import type { Ledgers } from "../accounts/admission.ts";
-import { AiError, FAILURES, toAiError } from "../core/errors.ts";
+import { AiError, toAiError } from "../core/errors.ts";
 import { lazy } from "../core/lazy.ts";
 import type { Caller } from "../pipeline/request.ts";
 import { PulledStream } from "../streams/pulled-stream.ts";
 import { acceptedTokens } from "./accepted-tokens.ts";
 import { releaseBody } from "./body.ts";
 import type { FailureFormat } from "./failure-formats.ts";
-import { nearAddresses } from "./near-address.ts";
+import { describeAddress, nearAddresses } from "./near-address.ts";
 import {
 	type Endpoint,
 	HttpCall,
@@ -69,12 +69,13 @@ export function mountRoutes<E extends Env, Services extends HttpServices>(
 	);
 	for (const { explain, ...paths } of unknown)
 		app.all(paths.path, (c) =>
-			refuse(c, { ...paths, explain: (path) => theAddress(nearAddress()(path)) ?? explain?.(path) }, context),
+			refuse(
+				c,
+				{ ...paths, explain: (path) => describeAddress(nearAddress()(path)) ?? explain?.(path) },
+				context,
+			),
 		);
 }
-
-const theAddress = (address: string | undefined): string | undefined =>
-	address && `${FAILURES.noRoute.description}: the address is ${address}`;
 
 async function answer<Services extends HttpServices>(
 	c: Context,

@@ -1,8 +1,12 @@
 /** The address that a caller probably means by a path without a route. Only for error messages. */
+import { BoundedMap } from "../core/bounded-map.ts";
 import { misspelledNames } from "../core/did-you-mean.ts";
+import { FAILURES } from "../core/errors.ts";
 
 /** Characters. The cost of a comparison grows with the length of the path. */
 const MAX_PATH = 300;
+/** Clients repeat a few paths, and a search compares a path with all routes. */
+const MAX_CACHED = 1_000;
 
 /** Literals, and the expressions of parameters. */
 type Route = readonly (string | RegExp)[];
@@ -28,8 +32,8 @@ const TWICE = /^(.+)(?:\/v1)?\1$/;
 /** `patterns`: Hono's patterns of the routes. A route may differ from the path by its base, by empty segments and by one misspelled segment. */
 export function nearAddresses(patterns: readonly string[]): (path: string) => string | undefined {
 	const routes = [...new Set(patterns)].filter(hasSimpleParameters).map(routeOf);
-	return (path) => {
-		if (path.length > MAX_PATH) return undefined;
+	const found = new BoundedMap<string, string>(MAX_CACHED);
+	const find = (path: string): string => {
 		const variants = variantsOf(path);
 		for (const maxSlips of [0, 1])
 			for (const variant of variants)
@@ -37,9 +41,14 @@ export function nearAddresses(patterns: readonly string[]): (path: string) => st
 					const address = addressOf(variant, route, maxSlips);
 					if (address !== undefined && address !== path) return address;
 				}
-		return undefined;
+		return "";
 	};
+	return (path) => (path.length > MAX_PATH ? undefined : found.getOrSet(path, () => find(path)) || undefined);
 }
+
+/** The description of a refusal, with the address that is meant. */
+export const describeAddress = (address: string | undefined): string | undefined =>
+	address && `${FAILURES.noRoute.description}: the address is ${address}`;
 
 /** The expressions of all others have several segments. */
 const hasSimpleParameters = (pattern: string): boolean => !pattern.includes("(?:");

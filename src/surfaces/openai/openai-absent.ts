@@ -3,7 +3,7 @@ import { FAILURES } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { SLUGS } from "../../gateways/run/provider-names.ts";
 import { openAiFailure, v4Failure } from "../../http/failure-formats.ts";
-import { nearAddresses } from "../../http/near-address.ts";
+import { describeAddress, nearAddresses } from "../../http/near-address.ts";
 import { defineUnknown, type UnknownPaths } from "../../http/route.ts";
 import { V1 } from "../bases.ts";
 import { OPENAI, openAiRoutes } from "./openai.ts";
@@ -54,26 +54,27 @@ function providerWithoutPath(path: string): string | undefined {
 	return `${NO_ROUTE}: after ${provider} the path of its API is missing, and its websockets are not relayed`;
 }
 
-const nearAddress = lazy(() =>
-	nearAddresses(openAiRoutes.map(({ path }) => path).filter((path) => path.startsWith(`${V1.path}/`))),
-);
+const nearAddress = lazy(() => nearAddresses(openAiRoutes.map(({ path }) => path)));
+
+/** The address of the route of OpenAI that a path means. */
+export const openAiAddress = (path: string): string | undefined => describeAddress(nearAddress()(path));
+
+const DESCRIPTIONS = Object.entries(REASONS).map(([segments, reason]) => ({
+	pattern: `/${segments}/*`,
+	start: `${V1.path}/${segments}/`,
+	description: `${NO_ROUTE}: ${reason}`,
+}));
 
 /**
  * The reason for a path below `/v1` that is misspelled, or that only OpenAI has. Some have the form of a gateway's address: `/v1/chat/completion`,
  * `/v1/responses/compact`.
  */
 export function absentReason(path: string): string | undefined {
-	const address = nearAddress()(path);
-	if (address !== undefined) return `${NO_ROUTE}: the address is ${address}`;
-	const found = Object.entries(REASONS).find(([segments]) => path.startsWith(`${V1.path}/${segments}/`));
-	return found && `${NO_ROUTE}: ${found[1]}`;
+	return openAiAddress(path) ?? DESCRIPTIONS.find(({ start }) => path.startsWith(start))?.description;
 }
 
 const absent = [
-	...Object.entries(REASONS).map(([segment, reason]) => ({
-		path: `/${segment}/*`,
-		explain: () => `${NO_ROUTE}: ${reason}`,
-	})),
+	...DESCRIPTIONS.map(({ pattern, description }) => ({ path: pattern, explain: () => description })),
 	{ path: "/*", explain: providerWithoutPath },
 ].map((paths) => ({ ...paths, explained: openAiFailure }));
 

@@ -356,6 +356,7 @@ describe("failures over REST", () => {
 		[`/${LLAMA}`, `no model /${LLAMA}; did you mean "${LLAMA}"?`],
 		["chat/completions", "the address is /client/v4/accounts/local/ai/v1/chat/completions"],
 		["v1/messages", "the address is /client/v4/accounts/local/ai/v1/messages"],
+		["chat/completion", "the address is /client/v4/accounts/local/ai/v1/chat/completions"],
 	])("has the name or the address that is meant by %s", async (name, meant) => {
 		const { status, text } = await failing(`/run/${name}`, { prompt: "Hi" });
 		expect(status).toBe(400);
