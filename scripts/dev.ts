@@ -129,7 +129,7 @@ const child = spawn(
 			WRANGLER_SEND_METRICS: "false",
 			// The C library returns what wrangler has collected to the system: 70 MB, which it would otherwise keep.
 			MALLOC_TRIM_THRESHOLD_: "131072",
-			[SERVED_BUILD]: "worker",
+			[SERVED_BUILD]: "1",
 			...process.env,
 		},
 	},

@@ -41,7 +41,7 @@ const count = lazy(() =>
 		.transform(Number),
 );
 
-/** Other parameters are ignored. */
+/** Other parameters are ignored: clients may have some that are newer than this list. */
 export const SearchQuery = lazy(() =>
 	z.object({
 		search: z.string().optional(),

@@ -10,7 +10,7 @@ export function countMetrics(counts: readonly CountReport[]): Metric[] {
 	return [
 		gauge(
 			"held",
-			"What the process holds: requests, connections, waiting connections, sockets, open objects, buffered bytes.",
+			"What the process holds of each class: docs/security.md, What a process holds.",
 			samples(({ used }) => used),
 		),
 		gauge(
