@@ -123,6 +123,7 @@ const TABLES = new Map(
 		["src/models/families.ts", "model-families.ts"],
 		["src/dialects/families.ts", "dialect-families.ts"],
 		["src/backends/kinds.ts", "kinds.ts"],
+		["src/backends/loaders.ts", "loaders.ts"],
 		["src/providers/providers.ts", "providers.ts"],
 		["src/surfaces/routes.ts", "routes.ts"],
 	].map(([table = "", more = ""]) => [resolve(table), resolve("test/extending/tables", more)]),

@@ -2,11 +2,11 @@
 import { AiError } from "../core/errors.ts";
 import { isLeftOut } from "../core/left-out.ts";
 import type { Backend, BackendServices, BackendTasks, Target } from "./backend.ts";
-import { KINDS, type KindRow } from "./kinds.ts";
+import { LOADERS } from "./loaders.ts";
 
 export type Backends = ReadonlyMap<string, Backend>;
 
-const KIND_ROWS: Readonly<Record<string, KindRow>> = KINDS;
+const loaders: Readonly<Partial<Record<string, () => Promise<Backend>>>> = LOADERS;
 
 /** Kept here, because each `import()` of a loaded module costs time, too. */
 const loaded = new Map<string, Backend>();
@@ -23,9 +23,9 @@ export function backendsOf(targets: readonly Pick<Target, "kind">[]): Backends |
 async function loadAll(targets: readonly Pick<Target, "kind">[]): Promise<Backends> {
 	for (const { kind } of targets) {
 		if (loaded.has(kind)) continue;
-		const row = isLeftOut(kind) ? undefined : KIND_ROWS[kind];
-		if (!row) throw new AiError("noSuchModel", `This deployment has no backends of kind "${kind}"`);
-		loaded.set(kind, await row.load());
+		const load = isLeftOut(kind) ? undefined : loaders[kind];
+		if (!load) throw new AiError("noSuchModel", `This deployment has no backends of kind "${kind}"`);
+		loaded.set(kind, await load());
 	}
 	return loaded;
 }

@@ -6,6 +6,7 @@ import * as z from "zod";
 import { lazy } from "../core/lazy.ts";
 import type { TaskName } from "../tasks/task.ts";
 import { backendsOf } from "./index.ts";
+import type { PreloadedKind } from "./kinds.ts";
 import { postJson } from "./transport/http.ts";
 import type { Call } from "./transport/upstream-failure.ts";
 
@@ -45,9 +46,6 @@ const PRELOADS: Partial<Record<string, Partial<Record<TaskName, Preload>>>> = {
 			),
 		"text-embeddings": async (call) => (await openaiTasks(call))["text-embeddings"]?.({ texts: ["."] }, call),
 	},
-};
-
-/** Kinds of backends that load models. */
-export const PRELOADED_KINDS: readonly string[] = Object.keys(PRELOADS);
+} satisfies Record<PreloadedKind, Partial<Record<TaskName, Preload>>>;
 
 export const preloadOf = (kind: string, task: TaskName): Preload | undefined => PRELOADS[kind]?.[task];

@@ -2,8 +2,7 @@
 import * as z from "zod";
 import type { AiBinding } from "../backends/backend.ts";
 import { EngineUrl } from "../backends/engine-url.ts";
-import { BACKEND_KINDS, type BackendKind, KINDS, type KindRow } from "../backends/kinds.ts";
-import { PRELOADED_KINDS } from "../backends/preload.ts";
+import { BACKEND_KINDS, type BackendKind, KINDS, type KindFacts } from "../backends/kinds.ts";
 import { quote } from "../core/did-you-mean.ts";
 import { isRecord } from "../core/json.ts";
 import { lazy } from "../core/lazy.ts";
@@ -23,6 +22,7 @@ import { DEFAULT_TIMEOUTS, SetTimeouts } from "./timeouts.ts";
 
 /** The name of the built-in simulator. */
 export const SIMULATOR = "simulator";
+const PRELOADED_KINDS: readonly string[] = BACKEND_KINDS.filter((kind) => "preloads" in KINDS[kind]);
 /** Settings of a pool that add fields to requests of OpenAI's API. */
 const OPENAI_POOL_FIELDS = ["disaggregation", "cache_salt", "priority"] as const;
 
@@ -129,7 +129,7 @@ function readBackend(
 		return boundBackend(name, rest, schemas, problems);
 
 	// Also for an unknown kind: the other settings are probably those of an engine.
-	const { url: hosted }: Partial<KindRow> = known ? KINDS[known] : {};
+	const { url: hosted }: KindFacts = known ? KINDS[known] : {};
 	checkAddresses(rest, hosted !== undefined, path, problems);
 	refuseSecondKey(rest.headers, rest.key, [...path, "headers"], problems);
 	const engine: EngineSettings | undefined =

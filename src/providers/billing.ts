@@ -4,12 +4,12 @@
  * another address (a proxy) is not recognised.
  */
 import type { Target } from "../backends/backend.ts";
-import { KINDS, type KindRow } from "../backends/kinds.ts";
+import { KINDS, type KindFacts } from "../backends/kinds.ts";
 import { isProductId } from "../models/model.ts";
 import { isThirdPartyId } from "../models/third-party.ts";
 import { PROVIDERS } from "./providers.ts";
 
-const KIND_ROWS: Readonly<Record<string, KindRow>> = KINDS;
+const kinds: Readonly<Record<string, KindFacts>> = KINDS;
 
 const originOf = (url: string): string | undefined => URL.parse(url)?.origin;
 
@@ -23,7 +23,7 @@ const CLOUDFLARE_ORIGINS: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /** The simulator is free, and Workers AI has the prices of the catalogue. */
-export const isOwnEngine = ({ kind }: Pick<Target, "kind">): boolean => !KIND_ROWS[kind]?.isProduct;
+export const isOwnEngine = ({ kind }: Pick<Target, "kind">): boolean => !kinds[kind]?.isProduct;
 
 /** Whether the backend is a provider that charges for this model, at a price that is not configured. */
 export function chargesFor(

@@ -414,7 +414,7 @@ describe("ConfigError", () => {
 		],
 		[
 			{ kind: "tei", pool: { replicas: ["http://gpu-1"], preload: true } },
-			'BACKENDS.a.pool.preload: expected a backend of kind "ollama" or "openai" beside it, found one of kind "tei"',
+			'BACKENDS.a.pool.preload: expected a backend of kind "openai" or "ollama" beside it, found one of kind "tei"',
 		],
 		[
 			{ kind: "openai", pool: { replicas: [PREFILL, DECODE], disaggregation: "nixl", preload: true } },

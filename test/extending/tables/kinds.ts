@@ -1,5 +1,4 @@
 import { KINDS as PRODUCTION } from "../../../src/backends/kinds.ts";
-import { lingua } from "../lingua.ts";
 
-export const KINDS = { ...PRODUCTION, lingua: { load: async () => lingua } };
+export const KINDS = { ...PRODUCTION, lingua: {} };
 export const BACKEND_KINDS = Object.keys(KINDS);
