@@ -87,8 +87,7 @@ export interface BackendServices {
 	uuid(): string;
 	/** Lets the work finish after the request has ended or its caller has disconnected. */
 	waitUntil(promise: Promise<unknown>): void;
-	/** Absent: native timers. */
-	startTimer?: StartTimer;
+	startTimer: StartTimer;
 	/** A LoRA adapter of the account, by its id or name. Absent: accounts have none. */
 	findAdapter?(account: string, name: string): Promise<AccountAdapter | undefined>;
 }

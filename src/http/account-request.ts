@@ -2,10 +2,9 @@
 import type * as z from "zod";
 import { AiError } from "../core/errors.ts";
 import { type FieldNote, ignoredFields } from "../core/field-notes.ts";
-import type { Limits } from "../pipeline/limits.ts";
 import { explain } from "../schemas/explain.ts";
 import { safeParse } from "../schemas/safe-parse.ts";
-import { readJson } from "./body.ts";
+import { type BodyServices, readJson } from "./body.ts";
 import { envelope } from "./envelope.ts";
 
 /** These routes take short JSON only. */
@@ -62,14 +61,14 @@ const fieldOf = (path: readonly PropertyKey[]): string =>
 		.join("")
 		.replace(/^\./, "");
 
-export const readFields = (request: Request, limits: Limits): Promise<unknown> =>
-	readAccountJson(request, { limits: { ...limits, jsonBytes: Math.min(MAX_BODY_BYTES, limits.jsonBytes) } });
+export const readFields = (request: Request, { limits, startTimer }: BodyServices): Promise<unknown> =>
+	readAccountJson(request, {
+		limits: { ...limits, jsonBytes: Math.min(MAX_BODY_BYTES, limits.jsonBytes) },
+		startTimer,
+	});
 
 /** As `readJson`, for routes that are not of the inference plane: its failures become 1001. */
-export async function readAccountJson(
-	request: Request,
-	services: Parameters<typeof readJson>[1],
-): Promise<unknown> {
+export async function readAccountJson(request: Request, services: BodyServices): Promise<unknown> {
 	try {
 		return await readJson(request, services);
 	} catch (error) {
@@ -95,9 +94,9 @@ export interface StoredFields<Fields> {
 export async function readStored<Fields>(
 	schema: z.ZodType<Fields> & { shape: object },
 	request: Request,
-	limits: Limits,
+	services: BodyServices,
 ): Promise<StoredFields<Fields>> {
-	const sent = await readFields(request, limits);
+	const sent = await readFields(request, services);
 	const fields = parseFields(schema, sent, "body");
 	const notes = (shown: object): FieldNote[] => ignoredFields(sent, Object.keys(schema.shape), shown);
 	return { fields, notes, answer: (shown) => envelope(shown, { messages: notes(shown) }) };

@@ -5,7 +5,7 @@
  * account of a request is not known, and its body is small: it is not counted.
  */
 import { AiError } from "../core/errors.ts";
-import { type StartTimer, startNativeTimer } from "../core/lazy-timer.ts";
+import type { StartTimer } from "../core/lazy-timer.ts";
 import { BufferHold } from "../core/process-counts.ts";
 import { badInput } from "../dialects/invalid-input.ts";
 import { concat, release } from "../media/bytes.ts";
@@ -28,10 +28,9 @@ const SMALL_BODY_BYTES = 16 * 1024;
 /** Such a body is read before its token is verified, so its time is short. */
 export const SMALL_BODY_MS = 10_000;
 
-interface BodyServices {
+export interface BodyServices {
 	limits: SizeLimits;
-	/** Absent: native timers. */
-	startTimer?: StartTimer | undefined;
+	startTimer: StartTimer;
 }
 
 const holds = new WeakMap<Request, BufferHold>();
@@ -163,7 +162,7 @@ interface PendingRead {
 /** Rejects after `limitMs`, and cancels the pending read. A read that fails by itself is a caller who has left. */
 function inTime<T>(
 	limitMs: number,
-	{ startTimer = startNativeTimer }: BodyServices,
+	{ startTimer }: BodyServices,
 	{ request, pending, read }: { request: Request; pending: PendingRead; read: Promise<T> },
 ): Promise<T> {
 	const { promise, resolve, reject } = Promise.withResolvers<T>();

@@ -3,7 +3,7 @@
  * unknown at its start: without a bound it could exceed its budget, or be charged as if the gateway had crashed.
  */
 import { AiError } from "../core/errors.ts";
-import { type StartTimer, startNativeTimer } from "../core/lazy-timer.ts";
+import type { StartTimer } from "../core/lazy-timer.ts";
 import type {
 	ListenCommand,
 	LiveTranscription,
@@ -19,7 +19,7 @@ interface SessionBounds {
 	seconds?: number;
 	/** Milliseconds from now. */
 	ms: number;
-	startTimer?: StartTimer | undefined;
+	startTimer: StartTimer;
 }
 
 export interface BoundedSession extends LiveTranscription {
@@ -31,7 +31,7 @@ export interface BoundedSession extends LiveTranscription {
 export function boundSession(
 	{ readable, writable }: LiveTranscription,
 	{ samples }: LiveTranscriptionInput,
-	{ seconds: limit = Number.POSITIVE_INFINITY, ms, startTimer = startNativeTimer }: SessionBounds,
+	{ seconds: limit = Number.POSITIVE_INFINITY, ms, startTimer }: SessionBounds,
 ): BoundedSession {
 	const reader = readable.getReader();
 	const writer = writable.getWriter();

@@ -77,6 +77,7 @@ export function servicesOf(respond: Responder): {
 		now: () => Date.now(),
 		uuid: () => `uuid-${++ids}`,
 		waitUntil: (promise) => void background.push(promise),
+		startTimer: countedTimer,
 	};
 	return { services, requests, background };
 }
@@ -133,7 +134,7 @@ export function callOf(
 		report,
 		seals: async () => plainSeals(report),
 		target: { ...TARGET, ...target },
-		services: { ...services, startTimer: countedTimer },
+		services,
 		model: { ...MODEL, ...model },
 		signal: caller.signal,
 		requests,

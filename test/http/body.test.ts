@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { LazyTimers } from "../../src/core/lazy-timer.ts";
+import { LazyTimers, startNativeTimer } from "../../src/core/lazy-timer.ts";
 import { parseJson, readInputs, SMALL_BODY_MS } from "../../src/http/body.ts";
 
+const startTimer = startNativeTimer;
 const limits = { jsonBytes: 100, uploadBytes: 200, jsonDepth: 4, bodyMs: 60_000 };
 const post = (body: BodyInit | null, contentType?: string): Request => {
 	const request = new Request("http://x/", { method: "POST", body });
@@ -9,7 +10,8 @@ const post = (body: BodyInit | null, contentType?: string): Request => {
 	else request.headers.set("content-type", contentType);
 	return request;
 };
-const read = (body: BodyInit | null, contentType?: string) => readInputs(post(body, contentType), { limits });
+const read = (body: BodyInit | null, contentType?: string) =>
+	readInputs(post(body, contentType), { limits, startTimer });
 
 describe("readInputs", () => {
 	it("reads JSON by its content type", async () => {
@@ -20,7 +22,7 @@ describe("readInputs", () => {
 	it("limits the time of a small body without a native timer for each", async () => {
 		const native = vi.spyOn(globalThis, "setTimeout");
 		onTestFinished(() => native.mockRestore());
-		const { start: startTimer } = new LazyTimers({ keepAlive: () => {}, now: () => Date.now() });
+		const { start } = new LazyTimers({ keepAlive: () => {}, now: () => Date.now() });
 		const request = () =>
 			new Request("http://x/", {
 				method: "POST",
@@ -28,7 +30,7 @@ describe("readInputs", () => {
 				body: '{"a":1}',
 			});
 		for (let i = 0; i < 3; i++)
-			expect(await readInputs(request(), { limits, startTimer })).toEqual({ fields: { a: 1 } });
+			expect(await readInputs(request(), { limits, startTimer: start })).toEqual({ fields: { a: 1 } });
 		// Others are those of the sweep, and of objects in the same isolate.
 		expect(native.mock.calls.filter(([, milliseconds]) => milliseconds === SMALL_BODY_MS)).toEqual([]);
 	});
@@ -46,9 +48,13 @@ describe("readInputs", () => {
 	it("looks for JSON in the first 4,096 bytes of a body without its content type", async () => {
 		const large = { ...limits, jsonBytes: 10_000, uploadBytes: 10_000 };
 		const spaces = (count: number) => `${" ".repeat(count)}{"a":1}`;
-		expect(await readInputs(post(spaces(4_095)), { limits: large })).toEqual({ fields: { a: 1 } });
-		expect((await readInputs(post(spaces(4_096)), { limits: large })).body?.bytes.length).toBe(4_103);
-		expect(await readInputs(post(spaces(4_096), "application/json"), { limits: large })).toEqual({
+		expect(await readInputs(post(spaces(4_095)), { limits: large, startTimer })).toEqual({
+			fields: { a: 1 },
+		});
+		expect((await readInputs(post(spaces(4_096)), { limits: large, startTimer })).body?.bytes.length).toBe(
+			4_103,
+		);
+		expect(await readInputs(post(spaces(4_096), "application/json"), { limits: large, startTimer })).toEqual({
 			fields: { a: 1 },
 		});
 	});
@@ -122,19 +128,19 @@ describe("readInputs", () => {
 			const bytes = new Response(text).body?.pipeThrough(new CompressionStream(format));
 			const request = post(await new Response(bytes).arrayBuffer(), "application/json");
 			request.headers.set("content-encoding", format);
-			return readInputs(request, { limits });
+			return readInputs(request, { limits, startTimer });
 		};
 		expect(await compressed('{"a":1}', "gzip")).toEqual({ fields: { a: 1 } });
 		expect(await compressed('{"a":1}', "deflate")).toEqual({ fields: { a: 1 } });
 		await expect(compressed(`"${"x".repeat(10_000)}"`, "gzip")).rejects.toThrow("3006");
 		const broken = post("not gzip", "application/json");
 		broken.headers.set("content-encoding", "gzip");
-		await expect(readInputs(broken, { limits })).rejects.toThrow(
+		await expect(readInputs(broken, { limits, startTimer })).rejects.toThrow(
 			"5006: Error: the request body cannot be decoded",
 		);
 		const other = post("x", "application/json");
 		other.headers.set("content-encoding", "br");
-		await expect(readInputs(other, { limits })).rejects.toThrow(
+		await expect(readInputs(other, { limits, startTimer })).rejects.toThrow(
 			"the content encoding is not supported: use gzip or deflate",
 		);
 	});
@@ -147,7 +153,7 @@ describe("readInputs", () => {
 			const request = post(body, "application/json");
 			request.headers.set("content-length", String(body.length));
 			for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
-			return readInputs(request, { limits });
+			return readInputs(request, { limits, startTimer });
 		};
 
 		it("is read, and decompressed if it is compressed", async () => {
@@ -168,7 +174,7 @@ describe("readInputs", () => {
 			const bytes = new Uint8Array([0x22, ...invalid, 0x22]);
 			const request = post(bytes, "application/json");
 			request.headers.set("content-length", String(bytes.length));
-			await expect(readInputs(request, { limits })).rejects.toThrow(
+			await expect(readInputs(request, { limits, startTimer })).rejects.toThrow(
 				"5006: Error: the request body is not valid UTF-8",
 			);
 		});
@@ -181,7 +187,7 @@ describe("readInputs", () => {
 			onTestFinished(() => transfer.mockRestore());
 			const request = post(text, "application/json");
 			request.headers.set("content-length", String(text.length));
-			await readInputs(request, { limits: { ...limits, jsonBytes: 30_000 } }).catch(() => {});
+			await readInputs(request, { limits: { ...limits, jsonBytes: 30_000 }, startTimer }).catch(() => {});
 			expect(transfer.mock.calls).toEqual([[0]]);
 			expect((transfer.mock.contexts[0] as ArrayBuffer).byteLength).toBe(0);
 		});
@@ -250,7 +256,9 @@ describe("a body that does not arrive", () => {
 			body,
 			headers: { "content-type": type, ...headers },
 		});
-		await expect(readInputs(request, { limits: { ...limits, bodyMs: 1 } })).rejects.toMatchObject(expected);
+		await expect(readInputs(request, { limits: { ...limits, bodyMs: 1 }, startTimer })).rejects.toMatchObject(
+			expected,
+		);
 		expect(await cancelled.promise).toMatchObject(expected);
 	});
 
@@ -260,7 +268,9 @@ describe("a body that does not arrive", () => {
 			body: new ReadableStream({ type: "bytes", start: (sent) => sent.enqueue(new Uint8Array([0x7b])) }),
 			headers: { "content-type": "application/json", "content-length": "10" },
 		});
-		await expect(readInputs(request, { limits: { ...limits, bodyMs: 1 } })).rejects.toMatchObject(expected);
+		await expect(readInputs(request, { limits: { ...limits, bodyMs: 1 }, startTimer })).rejects.toMatchObject(
+			expected,
+		);
 	});
 
 	it.each([
@@ -277,6 +287,6 @@ describe("a body that does not arrive", () => {
 			body,
 			headers: { "content-type": type, ...headers },
 		});
-		await expect(readInputs(request, { limits })).rejects.toMatchObject({ key: "aborted" });
+		await expect(readInputs(request, { limits, startTimer })).rejects.toMatchObject({ key: "aborted" });
 	});
 });

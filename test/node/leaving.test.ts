@@ -1,5 +1,6 @@
 /** Callers who leave in every phase of a dispatch, over real sockets: no request is left running at any provider. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { startNativeTimer } from "../../src/core/lazy-timer.ts";
 import { IsolateHealth } from "../../src/fleet/health.ts";
 import { adHocModel } from "../../src/models/catalog.ts";
 import { SingleFlight } from "../../src/pipeline/dispatch/single-flight.ts";
@@ -57,6 +58,7 @@ function ask(
 		health: new IsolateHealth({ now: Date.now, waitUntil: () => {} }),
 		flights: shared,
 		waitUntil: (promise: Promise<unknown>) => void promise,
+		startTimer: startNativeTimer,
 		wait: (ms: number, signal?: AbortSignal) =>
 			new Promise<void>((resolve, reject) => {
 				const timer = setTimeout(resolve, ms);

@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { freePort } from "../../scripts/free-port.ts";
 import { openai } from "../../src/backends/openai/index.ts";
+import { startNativeTimer } from "../../src/core/lazy-timer.ts";
 import { MODEL } from "../backends/upstream.ts";
 import { loraFile, readModel } from "./engines/gguf.ts";
 
@@ -63,7 +64,13 @@ describe.skipIf(!COMMAND).each([
 			timeouts: { headerMs: 20_000, idleMs: 10_000, totalMs: 25_000 },
 			adapters: { engine: "llama.cpp", seenAs: "", maxLoaded: 16 },
 		} as const;
-		const services = { fetch, now: Date.now, uuid: () => crypto.randomUUID(), waitUntil: () => {} };
+		const services = {
+			fetch,
+			now: Date.now,
+			uuid: () => crypto.randomUUID(),
+			waitUntil: () => {},
+			startTimer: startNativeTimer,
+		};
 		const model = { ...MODEL, capabilities: ["lora" as const] };
 		const found = await openai(target, services)["text-generation"]?.(
 			{

@@ -13,6 +13,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import type { BackendServices, Target } from "../../src/backends/backend.ts";
 import { openai } from "../../src/backends/openai/index.ts";
+import { startNativeTimer } from "../../src/core/lazy-timer.ts";
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../../src/tasks/task.ts";
 import type { ChatChunk, ChatInput } from "../../src/tasks/text-generation/types.ts";
 import { drain, failureOf, MODEL } from "../backends/upstream.ts";
@@ -58,6 +59,7 @@ const services: BackendServices = {
 	now: Date.now,
 	uuid: () => crypto.randomUUID(),
 	waitUntil: () => {},
+	startTimer: startNativeTimer,
 };
 
 function ask<Name extends TaskName>(

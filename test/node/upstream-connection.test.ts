@@ -6,6 +6,7 @@ import { z } from "zod";
 import type { Timeouts } from "../../src/backends/backend.ts";
 import { postJson, postStream } from "../../src/backends/transport/http.ts";
 import type { Call } from "../../src/backends/transport/upstream-failure.ts";
+import { startNativeTimer } from "../../src/core/lazy-timer.ts";
 import { drain, failureOf, MODEL, TARGET } from "../backends/upstream.ts";
 
 const DELTA = 'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n';
@@ -39,7 +40,13 @@ function callOf(url: string, timeouts = PATIENT): Callee {
 	const caller = new AbortController();
 	return {
 		target: { ...TARGET, url, timeouts },
-		services: { fetch, now: Date.now, uuid: () => crypto.randomUUID(), waitUntil: () => {} },
+		services: {
+			fetch,
+			now: Date.now,
+			uuid: () => crypto.randomUUID(),
+			waitUntil: () => {},
+			startTimer: startNativeTimer,
+		},
 		model: MODEL,
 		signal: caller.signal,
 		leave: () => caller.abort(),

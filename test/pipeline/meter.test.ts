@@ -26,6 +26,7 @@ import { observedExchange } from "./exchanges.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const MESSAGES = [{ role: "user", content: "Hi" }];
+const TIMERS = { startTimer: () => ({ cancel: () => {} }) };
 
 /** Asks for a stream behind one or more engines; says what the log was told. */
 function gateway(reply: (url: string) => Response, engines = ["a"]) {
@@ -171,7 +172,7 @@ describe("the exchange of a stream", () => {
 				observed.exchange,
 				{ call, answer: { task: "text-generation", answer }, served },
 				model as Model,
-				{},
+				TIMERS,
 			);
 		};
 		const output = { ...completion("Hello"), usage: counts } as ChatCompletion;
@@ -196,7 +197,7 @@ describe("the exchange of a stream", () => {
 		const answer = { kind: "stream", events: new ReadableStream(source), progress } as const;
 		const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
 		const dispatched = { call, answer: { task: "text-generation", answer }, served } as const;
-		const result = await meter(exchange, dispatched, model as Model, {});
+		const result = await meter(exchange, dispatched, model as Model, TIMERS);
 		if (result.answer.answer.kind !== "stream") throw new Error("no stream");
 		return {
 			outcomes: () => settled.map(({ outcome }) => outcome),
@@ -240,7 +241,7 @@ describe("the exchange of a stream", () => {
 			const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
 			now = 30;
 			const dispatched = { call, answer: { task: "text-generation", answer: stream }, served } as const;
-			const { cancel } = await meter(exchange, dispatched, model as Model, {});
+			const { cancel } = await meter(exchange, dispatched, model as Model, TIMERS);
 			now = 100;
 			ended.resolve(failure);
 			await ended.promise;
@@ -268,7 +269,7 @@ describe("the exchange of a stream", () => {
 		const answer = { kind: "stream", events: source, progress: { usage: counts, outputTokens: 2 } } as const;
 		const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
 		const dispatched = { call, answer: { task: "text-generation", answer }, served } as const;
-		const metered = await meter(exchange, dispatched, model as Model, {});
+		const metered = await meter(exchange, dispatched, model as Model, TIMERS);
 		if (metered.answer.answer.kind === "stream") await new Response(metered.answer.answer.events).text();
 		expect(settled).toMatchObject([{ outcome: "ok", firstTokenMs: 40, latencyMs: 120 }]);
 	});
@@ -349,7 +350,7 @@ describe("the exchange of a stream", () => {
 				output: { ...completion("Hi"), usage: counts } as ChatCompletion,
 			} as const;
 			const dispatched = { call, answer: { task: "text-generation", answer }, served } as const;
-			const { neurons } = await meter(exchange, dispatched, model as Model, {});
+			const { neurons } = await meter(exchange, dispatched, model as Model, TIMERS);
 			bills.push(...settled.map(({ microNeurons }) => microNeurons));
 			return neurons;
 		};
@@ -367,7 +368,7 @@ describe("the exchange of a stream", () => {
 		const output = { ...completion("Hi"), usage: counts } as ChatCompletion;
 		const answer = { task: "text-generation", answer: { kind: "value", output } } as const;
 		const dispatched = { call, answer, served };
-		const { neurons } = await meter(exchange, dispatched, model as Model, {});
+		const { neurons } = await meter(exchange, dispatched, model as Model, TIMERS);
 		expect(neurons).toBe(0);
 		expect(settled.map(({ microNeurons, estimated }) => [microNeurons, estimated])).toEqual([[0, false]]);
 	});
@@ -383,7 +384,7 @@ describe("the exchange of a stream", () => {
 			const progress = { usage: undefined, outputTokens: 0 };
 			const answer = { task: "text-generation", answer: { kind: "stream", events, progress } } as const;
 			const served: Served = { backend: "a", model: "m", attempts: 1, wasted: [] };
-			const { withCost } = await meter(exchange, { call, answer, served }, priced, {});
+			const { withCost } = await meter(exchange, { call, answer, served }, priced, TIMERS);
 			return withCost(counts);
 		};
 		expect(await costWith([request])).toEqual({ ...counts, neurons: 2 });
@@ -408,7 +409,7 @@ describe("the exchange of a stream", () => {
 		const answer = { kind: "stream", events, progress: { usage: undefined, outputTokens: 3 } } as const;
 		const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
 		const dispatched = { call, answer: { task: "text-generation", answer }, served } as const;
-		const result = await meter(exchange, dispatched, model as Model, {});
+		const result = await meter(exchange, dispatched, model as Model, TIMERS);
 		if (result.answer.answer.kind !== "stream") throw new Error("no stream");
 		const reading = result.answer.answer.events.getReader().read();
 		const reason = new AiError("aborted");
@@ -424,7 +425,7 @@ describe("the exchange of a stream", () => {
 		const progress = { usage: undefined, outputTokens: 0 };
 		const answer = { task: "text-generation", answer: { kind: "stream", events, progress } } as const;
 		const served: Served = { backend: "a", model: "m", attempts: 1, wasted: [] };
-		const { withCost } = await meter(exchange, { call, answer, served }, cached, {});
+		const { withCost } = await meter(exchange, { call, answer, served }, cached, TIMERS);
 		// A million tokens: input 40,000 neurons, cached input 1,273, output 120,000.
 		const many = { prompt_tokens: 300, completion_tokens: 200, total_tokens: 500 };
 		expect(withCost(many).neurons).toBe(36);
@@ -472,9 +473,7 @@ describe("the exchange of a live session", () => {
 			answer: { task: "live-transcription", answer: { kind: "value", output } },
 			served,
 		} as const;
-		const { answer } = await meter(exchange, dispatched, model as Model, {
-			startTimer: () => ({ cancel: () => {} }),
-		});
+		const { answer } = await meter(exchange, dispatched, model as Model, TIMERS);
 		if (answer.task !== "live-transcription" || answer.answer.kind !== "value") throw new Error("no session");
 		const reader = answer.answer.output.readable.getReader();
 		for (const _ of events) await reader.read();

@@ -16,13 +16,14 @@ const model = new Catalog().find("@cf/meta/llama-3.3-70b-instruct-fp8-fast") as 
 const ASKED: ChatInput = { messages: [{ role: "user", content: "Hi" }], stream: true, max_tokens: 50 };
 /** "Hi" in a user's message, by our own count: 1, the marks of a message 4, the opening 3. */
 const PROMPT_TOKENS = 8;
+const TIMERS = { startTimer: () => ({ cancel: () => {} }) };
 
 async function metered(answer: Answer<"text-generation">, input: ChatInput) {
 	const { exchange, settled } = observedExchange({ model, admission: {} });
 	const call: TaskCall = { task: "text-generation", input };
 	const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
 	const dispatched = { call, answer: { task: "text-generation", answer }, served } as const;
-	const { answer: read } = await meter(exchange, dispatched, model, {});
+	const { answer: read } = await meter(exchange, dispatched, model, TIMERS);
 	return { read: read.answer, settled };
 }
 

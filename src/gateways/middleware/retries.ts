@@ -24,8 +24,7 @@ const DEFAULT_DELAY_MS = 100;
 interface RetryServices {
 	/** Resolves after the time; rejects with the signal's reason if it fires first. */
 	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
-	/** Absent: native timers. */
-	startTimer?: StartTimer;
+	startTimer: StartTimer;
 }
 
 interface RetryPlan {
@@ -103,7 +102,7 @@ const hasFailed = (outcome: Response | AiError): boolean =>
 async function tryOnce(
 	request: GatewayRequest,
 	next: (request: GatewayRequest) => Promise<Response>,
-	{ timeoutMs, startTimer }: { timeoutMs: number | undefined; startTimer: StartTimer | undefined },
+	{ timeoutMs, startTimer }: { timeoutMs: number | undefined; startTimer: StartTimer },
 ): Promise<Response | AiError> {
 	if (timeoutMs === undefined) return next(request).catch(toAiError);
 	const ending = new AbortController();

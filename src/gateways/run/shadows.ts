@@ -4,7 +4,6 @@
  * dropped if too many run: it delays no caller. A process that ends drops those under way.
  */
 import { OPERATOR_ACCOUNT } from "../../accounts/operator-account.ts";
-import { startNativeTimer } from "../../core/lazy-timer.ts";
 import { counter, type Metric } from "../../core/metric.ts";
 import { bufferedBytes, runningShadows } from "../../core/process-counts.ts";
 import { CounterSeries } from "../../core/series.ts";
@@ -119,8 +118,7 @@ export class Shadows<Services extends GatewayServices> {
 		}
 		const controller = new AbortController();
 		this.#running.add(controller);
-		const { startTimer = startNativeTimer } = services;
-		const timer = startTimer(MAX_MS, () => controller.abort());
+		const timer = services.startTimer(MAX_MS, () => controller.abort());
 		const shadowed = { shadow, model, account, settings, log, isPart: hasLeft };
 		const run = async (): Promise<void> => {
 			try {

@@ -3,7 +3,6 @@
  * with `hedge_ms` starts a second attempt in parallel. The first answer wins, and the other attempt is cancelled.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
-import { startNativeTimer } from "../../core/lazy-timer.ts";
 import { isHedgeable } from "../../tasks/traits.ts";
 import type { DispatchState, StartedAnswer } from "./dispatch-state.ts";
 import { decide, pauseMs } from "./retry-policy.ts";
@@ -56,7 +55,6 @@ async function tryTargets(
 
 function hedge(state: DispatchState, hedgeMs: number): Promise<StartedAnswer> {
 	const { signal } = state.context;
-	const { startTimer = startNativeTimer } = state.services;
 	const attempts = new Set<AbortController>();
 	let over = false;
 	const { promise, resolve, reject } = Promise.withResolvers<StartedAnswer>();
@@ -80,7 +78,7 @@ function hedge(state: DispatchState, hedgeMs: number): Promise<StartedAnswer> {
 			(error: unknown) => finish(() => reject(error)),
 		);
 	};
-	const timer = startTimer(hedgeMs, () => start(true), signal);
+	const timer = state.services.startTimer(hedgeMs, () => start(true), signal);
 	start(false);
 	return promise;
 }

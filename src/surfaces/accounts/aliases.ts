@@ -85,9 +85,9 @@ async function showAlias(c: Context, { caller, services }: AppCall): Promise<Res
 }
 
 async function putAlias(c: Context, { caller, services }: AppCall): Promise<Response> {
-	const { catalog, ledgers, limits, now, routing } = services;
+	const { catalog, ledgers, now, routing } = services;
 	const alias = pathParameter(c, "alias");
-	const { model } = parseFields(Body(), await readFields(c.req.raw, limits), "body");
+	const { model } = parseFields(Body(), await readFields(c.req.raw, services), "body");
 	const existing = await aliasesOf(caller, services);
 	refuseConfigured(alias, existing);
 	const isAlias = (name: string): boolean => existing.some((other) => other.alias === name);

@@ -36,10 +36,7 @@ export const boundGatewayRoutes: readonly AppRoute[] = defineRoutes(
 			permission: "operator",
 			output: answer("boundGatewayAnswer"),
 			handler: async (c, call) =>
-				set(
-					call,
-					parseFields(BoundGatewaySchema(), await readFields(c.req.raw, call.services.limits), "body"),
-				),
+				set(call, parseFields(BoundGatewaySchema(), await readFields(c.req.raw, call.services), "body")),
 		},
 		{
 			method: "DELETE",

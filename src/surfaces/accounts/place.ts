@@ -31,7 +31,7 @@ export const placeRoutes: readonly AppRoute[] = defineRoutes(
 			permission: "operator",
 			output: answer("placeAnswer"),
 			handler: async (c, call) => {
-				const fields = await readFields(c.req.raw, call.services.limits);
+				const fields = await readFields(c.req.raw, call.services);
 				const { object } = parseFields(PlaceSchema(), fields, "body");
 				const moved = await placeOf(call).move(object);
 				return reply(await placeOf(call).place(), moved);

@@ -185,7 +185,7 @@ async function createToken(c: Context, call: AppCall): Promise<Response> {
 	const { account } = call.caller;
 	if (account === OPERATOR_ACCOUNT) throw new AiError("invalidRequest", NO_TOKENS);
 	const newId = (): string => services.uuid().replaceAll("-", "");
-	const body = await readFields(c.req.raw, services.limits);
+	const body = await readFields(c.req.raw, services);
 	const fields = parseFields(creationSchema({ account, now: services.now(), newId }), body, "body");
 	const value = newTokenText(account);
 	const hash = hexadecimal(digest(value));
@@ -209,7 +209,7 @@ async function updateToken(c: Context, call: AppCall): Promise<Response> {
 	const { services } = call;
 	const { account } = call.caller;
 	const newId = (): string => services.uuid().replaceAll("-", "");
-	const body = await readFields(c.req.raw, services.limits);
+	const body = await readFields(c.req.raw, services);
 	const fields = parseFields(updateSchema({ account, now: services.now(), newId }), body, "body");
 	const token = await runForOne(call, { kind: "update", id: pathParameter(c, "token"), fields });
 	return envelope(

@@ -44,7 +44,7 @@ export const instanceRoutes: readonly AppRouteDeclaration[] = [
 		input: { ...JSON_INPUT, schema: NewInstance, example: { id: "docs" } },
 		output: answer("searchInstanceAnswer"),
 		async handler(c, { caller, services }) {
-			const stored = await readStored(NewInstance(), c.req.raw, services.limits);
+			const stored = await readStored(NewInstance(), c.req.raw, services);
 			const { record } = await createInstance(stored.fields, {
 				...{ caller, services, namespace: namespaceIn(c) },
 			});
@@ -67,7 +67,7 @@ export const instanceRoutes: readonly AppRouteDeclaration[] = [
 		input: { ...JSON_INPUT, schema: ConfigChanges, example: { max_num_results: 5 } },
 		output: answer("searchInstanceAnswer"),
 		async handler(c, call) {
-			const stored = await readStored(ConfigChanges(), c.req.raw, call.services.limits);
+			const stored = await readStored(ConfigChanges(), c.req.raw, call.services);
 			return stored.answer(instanceJson(await changeInstance(stored.fields, await instanceCall(c, call))));
 		},
 	},

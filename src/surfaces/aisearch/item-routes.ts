@@ -69,7 +69,7 @@ export const itemRoutes: readonly AppRouteDeclaration[] = [
 		input: { ...JSON_INPUT, schema: KeyAction, example: { key: "report.html", next_action: "INDEX" } },
 		output: answer("searchItemAnswer"),
 		async handler(c, call) {
-			const body = parseFields(KeyAction(), await readFields(c.req.raw, call.services.limits), "body");
+			const body = parseFields(KeyAction(), await readFields(c.req.raw, call.services), "body");
 			const own = await instanceCall(c, call);
 			const found = await own.instance.call((object) => object.itemByKey(body.key));
 			if (!found) throw searchFailure("searchItemNotFound");
@@ -97,7 +97,7 @@ export const itemRoutes: readonly AppRouteDeclaration[] = [
 		input: { ...JSON_INPUT, schema: IndexAction, example: { next_action: "INDEX" } },
 		output: answer("searchItemAnswer"),
 		async handler(c, call) {
-			parseFields(IndexAction(), await readFields(c.req.raw, call.services.limits), "body");
+			parseFields(IndexAction(), await readFields(c.req.raw, call.services), "body");
 			const own = await instanceCall(c, call);
 			return envelope(itemJson(await syncItem(itemIn(c), own), own));
 		},

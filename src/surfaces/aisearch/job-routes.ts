@@ -38,7 +38,7 @@ export const jobRoutes: readonly AppRouteDeclaration[] = [
 		async handler(c, call) {
 			// Clients send no body without a description.
 			const hasBody = c.req.raw.body !== null && c.req.header("content-length") !== "0";
-			const body = hasBody ? await readFields(c.req.raw, call.services.limits) : {};
+			const body = hasBody ? await readFields(c.req.raw, call.services) : {};
 			const { description } = parseFields(NewJob(), body, "body");
 			return envelope(jobJson(await startJob(description, await instanceCall(c, call))));
 		},
@@ -59,7 +59,7 @@ export const jobRoutes: readonly AppRouteDeclaration[] = [
 		input: { ...JSON_INPUT, schema: JobAction, example: { action: "cancel" } },
 		output: answer("searchJobAnswer"),
 		async handler(c, call) {
-			parseFields(JobAction(), await readFields(c.req.raw, call.services.limits), "body");
+			parseFields(JobAction(), await readFields(c.req.raw, call.services), "body");
 			return envelope(jobJson(await cancelJob(jobIn(c), await instanceCall(c, call))));
 		},
 	},

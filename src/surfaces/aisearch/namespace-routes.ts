@@ -48,7 +48,7 @@ export const namespaceRoutes: readonly AppRouteDeclaration[] = [
 		input: { ...JSON_INPUT, schema: NewNamespace, example: { name: "team-a" } },
 		output: answer("searchNamespaceAnswer"),
 		async handler(c, { caller, services }) {
-			const stored = await readStored(NewNamespace(), c.req.raw, services.limits);
+			const stored = await readStored(NewNamespace(), c.req.raw, services);
 			return stored.answer(
 				namespaceJson(await services.searchInstances.createNamespace(caller, stored.fields)),
 			);
@@ -73,7 +73,7 @@ export const namespaceRoutes: readonly AppRouteDeclaration[] = [
 		input: { ...JSON_INPUT, schema: NamespaceChanges, example: { description: "Manuals" } },
 		output: answer("searchNamespaceAnswer"),
 		async handler(c, { caller, services }) {
-			const stored = await readStored(NamespaceChanges(), c.req.raw, services.limits);
+			const stored = await readStored(NamespaceChanges(), c.req.raw, services);
 			const name = pathParameter(c, "namespace");
 			return stored.answer(
 				namespaceJson(await services.searchInstances.changeNamespace(caller, name, stored.fields)),

@@ -48,7 +48,7 @@ export const tokenRoutes: readonly AppRouteDeclaration[] = [
 		input: { type: "application/json", schema: NewToken, example },
 		output: answer("searchTokenAnswer"),
 		async handler(c, { services }) {
-			parseFields(NewToken(), await readFields(c.req.raw, services.limits), "body");
+			parseFields(NewToken(), await readFields(c.req.raw, services), "body");
 			return envelope(CALLER);
 		},
 	},
@@ -68,7 +68,7 @@ export const tokenRoutes: readonly AppRouteDeclaration[] = [
 		input: { type: "application/json", schema: TokenChanges, example },
 		output: answer("searchTokenAnswer"),
 		async handler(c, { services }) {
-			parseFields(TokenChanges(), await readFields(c.req.raw, services.limits), "body");
+			parseFields(TokenChanges(), await readFields(c.req.raw, services), "body");
 			return envelope(CALLER);
 		},
 	},

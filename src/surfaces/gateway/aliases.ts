@@ -45,7 +45,7 @@ export const gatewayAliasRoutes: readonly AppRoute[] = defineRoutes(
 			},
 			permission: "gateways-write",
 			handler: async (c, call) => {
-				const stored = await readStored(AliasCreate(), c.req.raw, call.services.limits);
+				const stored = await readStored(AliasCreate(), c.req.raw, call.services);
 				const { name, ...pool } = stored.fields;
 				const gateway = await gatewayOf(c, call);
 				const created = await change(call, (aliases) => aliases.create(gateway, name, pool));
@@ -75,7 +75,7 @@ export const gatewayAliasRoutes: readonly AppRoute[] = defineRoutes(
 			},
 			permission: "gateways-write",
 			handler: async (c, call) => {
-				const stored = await readStored(AliasUpdate(), c.req.raw, call.services.limits);
+				const stored = await readStored(AliasUpdate(), c.req.raw, call.services);
 				const gateway = pathParameter(c, "gateway");
 				const changed = await change(call, (aliases) => aliases.update(gateway, aliasOf(c), stored.fields));
 				return stored.answer(shown(made(changed)));

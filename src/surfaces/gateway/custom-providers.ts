@@ -115,7 +115,7 @@ async function list(c: Context, { caller, services }: AppCall): Promise<Response
 }
 
 async function create(c: Context, { caller, services }: AppCall): Promise<Response> {
-	const stored = await readStored(CustomProviderCreate(), c.req.raw, services.limits);
+	const stored = await readStored(CustomProviderCreate(), c.req.raw, services);
 	const { fields } = stored;
 	requireAddress(fields.base_url, services);
 	const created = await services.providerAccesses.change(caller.account, (tables) =>
@@ -132,7 +132,7 @@ async function create(c: Context, { caller, services }: AppCall): Promise<Respon
 }
 
 async function update(c: Context, { caller, services }: AppCall): Promise<Response> {
-	const stored = await readStored(CustomProviderUpdate(), c.req.raw, services.limits);
+	const stored = await readStored(CustomProviderUpdate(), c.req.raw, services);
 	const changed = stored.fields;
 	if (changed.base_url !== undefined) requireAddress(changed.base_url, services);
 	const id = pathParameter(c, "custom_provider");

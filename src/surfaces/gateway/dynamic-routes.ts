@@ -208,7 +208,7 @@ const change = <T>(
 ): Promise<T> => services.deployedRoutes.change(caller.account, call);
 
 const read = <Fields>(schema: z.ZodType<Fields> & { shape: object }, c: Context, { services }: AppCall) =>
-	readStored(schema, c.req.raw, services.limits);
+	readStored(schema, c.req.raw, services);
 
 /** The answer to new elements, whose unknown fields are stored, for editors. */
 function withElements(

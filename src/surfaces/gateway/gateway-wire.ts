@@ -102,7 +102,7 @@ function showUrl(c: Context<{ Bindings: WireBindings }>, { caller, services }: A
 }
 
 async function patchLog(c: Context, call: AppCall): Promise<Response> {
-	const { fields, notes } = await readStored(LogPatchBody(), c.req.raw, call.services.limits);
+	const { fields, notes } = await readStored(LogPatchBody(), c.req.raw, call.services);
 	await changeLog(logName(c, call), patchOf(fields), call.services);
 	return success({}, notes({}));
 }

@@ -162,7 +162,7 @@ async function deleteLogs(c: Context, call: AppCall): Promise<Response> {
 }
 
 async function patchLog(c: Context, call: AppCall): Promise<Response> {
-	const stored = await readStored(LogPatchBody(), c.req.raw, call.services.limits);
+	const stored = await readStored(LogPatchBody(), c.req.raw, call.services);
 	await changeLog(logName(c, call), patchOf(stored.fields), call.services);
 	return stored.answer({});
 }

@@ -156,7 +156,7 @@ async function listGateways(c: Context, { caller, services }: AppCall): Promise<
 }
 
 async function createGateway(c: Context, { caller, services }: AppCall): Promise<Response> {
-	const fields = await readFields(c.req.raw, services.limits);
+	const fields = await readFields(c.req.raw, services);
 	const { id, ...settings } = parseFields(GatewayCreate(), fields, "body");
 	requireCollectors(settings, services);
 	requireGuardModels(settings, services);
@@ -168,7 +168,7 @@ async function createGateway(c: Context, { caller, services }: AppCall): Promise
 
 async function updateGateway(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const id = pathParameter(c, "gateway");
-	const settings = parseFields(GatewayUpdate(), await readFields(c.req.raw, services.limits), "body");
+	const settings = parseFields(GatewayUpdate(), await readFields(c.req.raw, services), "body");
 	requireCollectors(settings, services);
 	requireGuardModels(settings, services);
 	return showResult(

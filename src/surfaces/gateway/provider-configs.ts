@@ -89,7 +89,7 @@ const isKnown = (slug: string): boolean =>
 async function save(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
 	const gateway = await gatewayOf(c, call);
-	const stored = await readStored(ProviderKeyCreate(), c.req.raw, services.limits);
+	const stored = await readStored(ProviderKeyCreate(), c.req.raw, services);
 	const key = stored.fields;
 	const { provider_slug } = key;
 	if (!isKnown(provider_slug))

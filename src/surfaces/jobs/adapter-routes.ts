@@ -146,7 +146,7 @@ const fineTune = (adapter: AdapterRecord): object => ({
 });
 
 async function create(c: Context, { caller, services }: AppCall): Promise<Response> {
-	const stored = await readStored(NewFineTune(), c.req.raw, services.limits);
+	const stored = await readStored(NewFineTune(), c.req.raw, services);
 	const { model: named, name, description, public: isPublic } = stored.fields;
 	const { model } = await resolveModel(named, caller, services);
 	if (!can(model, "lora"))

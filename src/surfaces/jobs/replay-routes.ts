@@ -144,7 +144,7 @@ const replayJson = (record: BatchRecord): object => {
 
 async function create(c: Context, call: AppCall): Promise<Response> {
 	const { services } = call;
-	const fields = parseFields(NewReplay(), await readFields(c.req.raw, services.limits), "body");
+	const fields = parseFields(NewReplay(), await readFields(c.req.raw, services), "body");
 	const { judge, filters, search, limit, order_by_direction: direction } = fields;
 	const gateway = pathParameter(c, "gateway");
 	const logs = await requireLogs(c, call);

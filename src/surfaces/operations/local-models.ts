@@ -65,7 +65,7 @@ const Changed = lazy(() => z.looseObject({ model: z.string() }));
 
 async function change(c: Context, { services }: AppCall): Promise<Response> {
 	const call = callOf(c, services);
-	const { action, ...fields } = parseFields(Action(), await readFields(c.req.raw, services.limits), "body");
+	const { action, ...fields } = parseFields(Action(), await readFields(c.req.raw, services), "body");
 	return envelope(await postJson(call, `/${action}`, fields, Changed()));
 }
 

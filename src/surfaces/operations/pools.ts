@@ -96,7 +96,7 @@ export const replicaId = (url: string): string => hashText(url).toString(16).pad
 
 async function addReplica(c: Context, { services }: AppCall): Promise<Response> {
 	const backend = backendAt(c, services);
-	const fields = parseFields(NewReplica(), await readFields(c.req.raw, services.limits), "body");
+	const fields = parseFields(NewReplica(), await readFields(c.req.raw, services), "body");
 	const { url } = fields;
 	const named: NamedReplica = {
 		url,
@@ -123,7 +123,7 @@ async function addReplica(c: Context, { services }: AppCall): Promise<Response> 
 }
 
 async function updateReplica(c: Context, { services }: AppCall): Promise<Response> {
-	const { state } = parseFields(ReplicaUpdate(), await readFields(c.req.raw, services.limits), "body");
+	const { state } = parseFields(ReplicaUpdate(), await readFields(c.req.raw, services), "body");
 	const { backend, replica } = await replicaAt(c, services);
 	await setState(backend, replica, state, services);
 	return showReplica(backend, replica.url, services);

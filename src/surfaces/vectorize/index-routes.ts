@@ -93,7 +93,7 @@ async function listIndexes(_: Context, { caller, services }: AppCall): Promise<R
 }
 
 async function createIndex(c: Context, { caller, services }: AppCall): Promise<Response> {
-	const stored = await readStored(NewVectorIndex(), c.req.raw, services.limits);
+	const stored = await readStored(NewVectorIndex(), c.req.raw, services);
 	const { config, delay_ms: delayMs, description, name, store } = stored.fields;
 	const record = await services.vectorIndexes.create(caller.account, {
 		...shapeOf(config),

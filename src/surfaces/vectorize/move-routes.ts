@@ -50,7 +50,7 @@ export const moveRoutes: readonly AppRouteDeclaration[] = [
 ];
 
 async function startMove(c: Context, { caller, services }: AppCall): Promise<Response> {
-	const { answer: answered, fields } = await readStored(NewMove(), c.req.raw, services.limits);
+	const { answer: answered, fields } = await readStored(NewMove(), c.req.raw, services);
 	const { moves } = services.vectorIndexes;
 	return answered(moveJson(await moves.start(caller.account, pathParameter(c, "index"), fields.store)));
 }

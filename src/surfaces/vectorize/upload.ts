@@ -122,7 +122,7 @@ class LineReader {
 			isLate = true;
 			void reader.cancel(late).catch(() => {});
 		};
-		const timer = startTimer?.(limits.bodyMs, onTime, signal);
+		const timer = startTimer(limits.bodyMs, onTime, signal);
 		const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 		let bytes = 0;
 		let failure: unknown;
@@ -149,7 +149,7 @@ class LineReader {
 			void reader.cancel().catch(() => {});
 			throw error;
 		} finally {
-			timer?.cancel();
+			timer.cancel();
 		}
 	}
 

@@ -1,6 +1,7 @@
 import { afterEach, vi } from "vitest";
 import type { BackendServices } from "../../../src/backends/backend.ts";
 import { simulator } from "../../../src/backends/simulator/index.ts";
+import { startNativeTimer } from "../../../src/core/lazy-timer.ts";
 import { describeBackend } from "../contract.ts";
 
 const services = (): BackendServices => ({
@@ -8,6 +9,7 @@ const services = (): BackendServices => ({
 	now: () => Date.parse("2026-11-21T12:00:00Z"),
 	uuid: () => "00000000-0000-4000-8000-000000000001",
 	waitUntil: () => {},
+	startTimer: startNativeTimer,
 });
 
 /** What every generator inherits: the simulator's streams are fed by one, and closing it is what stops it. */

@@ -1,6 +1,7 @@
 /** A simulator at a fixed time, with ids that count, and the models that the tests ask it for. */
 import type { BackendServices, CallContext, Target } from "../../../src/backends/backend.ts";
 import { simulator } from "../../../src/backends/simulator/index.ts";
+import { startNativeTimer } from "../../../src/core/lazy-timer.ts";
 import type { Model } from "../../../src/models/model.ts";
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../../../src/tasks/task.ts";
 import type {
@@ -49,6 +50,7 @@ export function services(): BackendServices {
 		now: () => NOW,
 		uuid: () => `00000000-0000-4000-8000-${(++count).toString(16).padStart(12, "0")}`,
 		waitUntil: () => {},
+		startTimer: startNativeTimer,
 	};
 }
 

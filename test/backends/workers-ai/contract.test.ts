@@ -1,6 +1,7 @@
 /** The contract, by REST and by a binding, against a gateway of our own on the simulator. */
 import type { AiBinding, Backend, BackendServices, Target } from "../../../src/backends/backend.ts";
 import { workersAi } from "../../../src/backends/workers-ai/index.ts";
+import { startNativeTimer } from "../../../src/core/lazy-timer.ts";
 import type { TaskName } from "../../../src/tasks/task.ts";
 import { BASE, testGateway } from "../../gateway.ts";
 import { describeBackend, type Subject } from "../contract.ts";
@@ -34,6 +35,7 @@ function services(signals: AbortSignal[] = []): BackendServices {
 		now: () => Date.now(),
 		uuid: () => `uuid-${++ids}`,
 		waitUntil: () => {},
+		startTimer: startNativeTimer,
 	};
 }
 

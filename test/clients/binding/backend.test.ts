@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { AiBinding, BackendServices, BackendTasks, Target } from "../../../src/backends/backend.ts";
 import { workersAi } from "../../../src/backends/workers-ai/index.ts";
+import { startNativeTimer } from "../../../src/core/lazy-timer.ts";
 import { PRODUCT_MODELS } from "../../../src/models/catalog.ts";
 import type { TaskInput, TaskName } from "../../../src/tasks/task.ts";
 import { AI } from "./ai.ts";
@@ -11,6 +12,7 @@ const services: BackendServices = {
 	now: () => Date.now(),
 	uuid: () => crypto.randomUUID(),
 	waitUntil: () => {},
+	startTimer: startNativeTimer,
 };
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
-import type { StartTimer } from "../../../src/core/lazy-timer.ts";
+import { type StartTimer, startNativeTimer } from "../../../src/core/lazy-timer.ts";
 import { GatewayExchange } from "../../../src/gateways/exchange.ts";
 import { delayAfter, retryMiddleware } from "../../../src/gateways/middleware/retries.ts";
 import type { GatewayOptions } from "../../../src/gateways/options.ts";
@@ -54,6 +54,7 @@ function instantTime() {
 			signal?.throwIfAborted();
 			delays.push(milliseconds);
 		},
+		startTimer: startNativeTimer,
 	};
 }
 

@@ -79,7 +79,10 @@ const KINDS: Record<string, Begin> = {
 	"a short call": async (engine) => (timeoutMs) =>
 		shortCall({ fetch, url: `${engine}/complete`, headers: {}, timeoutMs, maxBytes: 1_000 }),
 	"an attempt of a gateway": async (engine) => async (requestTimeout) => {
-		const attempt = retryMiddleware({ wait: (milliseconds) => scheduler.wait(milliseconds) });
+		const attempt = retryMiddleware({
+			wait: (milliseconds) => scheduler.wait(milliseconds),
+			startTimer: startNativeTimer,
+		});
 		const request = {
 			...{ step: { options: { requestTimeout } }, settings: {}, signal: new AbortController().signal },
 			exchange: { facts: {}, report: () => {} },
@@ -97,7 +100,7 @@ function stateOf(answer: Promise<Response>, hedgeMs: number): DispatchState {
 	const state = {
 		...{ context: { signal: new AbortController().signal }, plan: { hedgeMs, retries: { attempts: 1 } } },
 		...{ call: { task: "text-generation", input: { messages: [] } } },
-		services: { health: { circuit: () => "closed" } },
+		services: { health: { circuit: () => "closed" }, startTimer: startNativeTimer },
 		nextTarget: (isSecond: boolean) => {
 			if (isSecond) throw late();
 			return {};

@@ -2,7 +2,6 @@
 import * as z from "zod";
 import type { AiError } from "../../../core/errors.ts";
 import { lazy } from "../../../core/lazy.ts";
-import { startNativeTimer } from "../../../core/lazy-timer.ts";
 import { holders } from "../../../pools/adapter-holders.ts";
 import type { AccountAdapter, AdapterSettings } from "../../adapters.ts";
 import { readError } from "../../transport/error-body.ts";
@@ -46,7 +45,7 @@ export function adapterLoads(
 		);
 	return {
 		now: services.now,
-		startTimer: services.startTimer ?? startNativeTimer,
+		startTimer: services.startTimer,
 		left: call.signal,
 		waitUntil: services.waitUntil,
 		async load(id) {
