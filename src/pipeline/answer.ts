@@ -1,5 +1,4 @@
 /** Answers an admitted call: from an identical request in progress, or by the engines of its plan. */
-import type { AnswerRequest } from "./answer-step.ts";
 import type { DispatchContext } from "./dispatch/dispatch-state.ts";
 import { countArrival } from "./dispatch/pool-capacity.ts";
 import { singleFlight } from "./dispatch/single-flight-step.ts";
@@ -7,6 +6,7 @@ import { dispatch } from "./dispatch.ts";
 import { withEngineFields } from "./engine-fields.ts";
 import type { Exchange } from "./exchange.ts";
 import { isPooled, type Plan } from "./plan.ts";
+import type { AnswerRequest } from "./prepare.ts";
 import type { EngineAnswer } from "./request.ts";
 import { route } from "./route.ts";
 import type { PipelineServices } from "./services.ts";
@@ -32,7 +32,8 @@ async function callEngines(
 	await services.pools.refresh(routed?.targets ?? []);
 	let plan = route(model.id, routed, services, session);
 	if (plan.targets.some(isPooled)) plan = await preparePools(plan, exchange, answering, services);
-	if (options?.rejectIfBusy) plan = withoutWaiting(plan);
+	// One call of each target, without pauses.
+	if (options?.rejectIfBusy) plan = { ...plan, retries: { ...plan.retries, attempts: 1 } };
 	const decided = decideStream(plan, answering, services.unchangedStreams);
 	const context: DispatchContext = { exchange, model, signal };
 	if (decided?.streamEnd) context.streamEnd = decided.streamEnd;
@@ -58,6 +59,3 @@ async function preparePools(
 	const sender = { account, priority: options?.priority ?? "interactive" } as const;
 	return (await withEngineFields(awake, sender)) ?? awake;
 }
-
-/** One call of each target, without pauses. */
-const withoutWaiting = (plan: Plan): Plan => ({ ...plan, retries: { ...plan.retries, attempts: 1 } });

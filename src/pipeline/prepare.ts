@@ -26,6 +26,13 @@ export interface Parsed {
 
 export type EstimatedRun = ResolvedModel & Parsed & { estimated: EstimatedCost };
 
+/** A prepared call to answer. */
+export interface AnswerRequest extends Parsed, ResolvedModel {
+	request: InferenceRequest;
+	/** Fires when the answer is no longer needed. */
+	signal: AbortSignal;
+}
+
 /** `explain.ts` calls the same functions, and goes on after a refusal. */
 export async function prepare(request: InferenceRequest, services: PipelineServices): Promise<EstimatedRun> {
 	const { caller, inputs } = request;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AnswerRequest } from "../../../src/pipeline/answer-step.ts";
 import { singleFlight } from "../../../src/pipeline/dispatch/single-flight-step.ts";
+import type { AnswerRequest } from "../../../src/pipeline/prepare.ts";
 import type { EngineAnswer } from "../../../src/pipeline/request.ts";
 import type { TaskCall } from "../../../src/tasks/task.ts";
 
