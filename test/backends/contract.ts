@@ -15,6 +15,7 @@ import { AiError, FAILURES } from "../../src/core/errors.ts";
 import type { Model } from "../../src/models/model.ts";
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../../src/tasks/task.ts";
 import type { ChatInput } from "../../src/tasks/text-generation/types.ts";
+import { wav } from "../dialects/samples.ts";
 import { MODEL } from "./upstream.ts";
 
 export interface Subject {
@@ -60,29 +61,8 @@ const PNG = Uint8Array.from(
 	(character) => character.charCodeAt(0),
 );
 
-/** A tenth of a second of silence: WAV, 8 kHz, 8 bits, one channel. */
-function silence(): Uint8Array<ArrayBuffer> {
-	const samples = 800;
-	const bytes = new Uint8Array(44 + samples).fill(128, 44);
-	const view = new DataView(bytes.buffer);
-	const text = (at: number, value: string) => bytes.set(new TextEncoder().encode(value), at);
-	text(0, "RIFF");
-	view.setUint32(4, 36 + samples, true);
-	text(8, "WAVEfmt ");
-	view.setUint32(16, 16, true);
-	view.setUint16(20, 1, true);
-	view.setUint16(22, 1, true);
-	view.setUint32(24, 8000, true);
-	view.setUint32(28, 8000, true);
-	view.setUint16(32, 1, true);
-	view.setUint16(34, 8, true);
-	text(36, "data");
-	view.setUint32(40, samples, true);
-	return bytes;
-}
-
 const image = { bytes: PNG, contentType: "image/png" };
-const audio = { bytes: silence(), contentType: "audio/wav" };
+const audio = { bytes: wav(), contentType: "audio/wav" };
 const chat: ChatInput = {
 	messages: [{ role: "user", content: "My name is Alice. What is my name?" }],
 	stream: false,

@@ -1,8 +1,7 @@
 /** A gateway whose batches the test runs itself, like a process of the gateway. */
 import OpenAI, { toFile } from "openai";
-import { PostponedWork, type WorkRun } from "../../../src/storage/queue/work.ts";
-import { batchWork } from "../../../src/surfaces/jobs/batch-work.ts";
 import { BASE, type TestOptions, testGateway } from "../../gateway.ts";
+import { runsOf } from "./run-once.ts";
 
 export const MODEL = "gpt-5.6-sol";
 
@@ -46,7 +45,6 @@ export function batches(options: TestOptions) {
 		dangerouslyAllowBrowser: true,
 		fetch: async (url, init) => gateway.app.request(String(url), init),
 	});
-	let fence = 0;
 	const upload = async (content: string | Uint8Array, name = "requests.jsonl") =>
 		openai.files.create({ purpose: "batch", file: await toFile(Buffer.from(content as string), name) });
 	const lines = async (id: string | null | undefined): Promise<Record<string, never>[]> =>
@@ -56,21 +54,7 @@ export function batches(options: TestOptions) {
 					.split("\n")
 					.map((line) => JSON.parse(line) as Record<string, never>)
 			: [];
-	/** Runs an item once. Returns the milliseconds for which it is postponed. */
-	const runOnce = async (signal = new AbortController().signal): Promise<number | undefined> => {
-		const item = queued.at(-1);
-		const run: WorkRun = {
-			...{ account: item?.account ?? "", key: item?.key ?? "", kind: "batches", payload: undefined },
-			...{ attempt: 1, fence: ++fence, signal, progress: () => {} },
-		};
-		try {
-			await batchWork(services).run(run);
-			return undefined;
-		} catch (thrown) {
-			if (thrown instanceof PostponedWork) return thrown.milliseconds;
-			throw thrown;
-		}
-	};
+	const runOnce = runsOf(queued, services);
 	return {
 		...gateway,
 		openai,

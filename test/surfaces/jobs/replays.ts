@@ -1,10 +1,9 @@
 /** A gateway with tokens whose replays the test runs itself, in front of an engine that records what each model is sent. */
 import { vi } from "vitest";
-import { PostponedWork, type WorkRun } from "../../../src/storage/queue/work.ts";
-import { batchWork } from "../../../src/surfaces/jobs/batch-work.ts";
 import { upstream } from "../../gateway.ts";
 import { ADMIN, closedGateway, json } from "../../http/access.ts";
 import { GATEWAY_SETTINGS } from "../gateway/gateway-settings.ts";
+import { runsOf } from "./run-once.ts";
 
 export interface Sent {
 	model: string;
@@ -97,22 +96,7 @@ export async function replays(
 		);
 		return id;
 	};
-	let fence = 0;
-	/** Runs an item once. Returns the milliseconds for which it is postponed. */
-	const runOnce = async (signal = new AbortController().signal): Promise<number | undefined> => {
-		const item = queued.at(-1);
-		const run: WorkRun = {
-			...{ account: item?.account ?? "", key: item?.key ?? "", kind: "batches", payload: undefined },
-			...{ attempt: 1, fence: ++fence, signal, progress: () => {} },
-		};
-		try {
-			await batchWork(services).run(run);
-			return undefined;
-		} catch (thrown) {
-			if (thrown instanceof PostponedWork) return thrown.milliseconds;
-			throw thrown;
-		}
-	};
+	const runOnce = runsOf(queued, services);
 	return {
 		...gateway,
 		token,
