@@ -5,6 +5,7 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describeWays, type Way } from "./rules/describe-ways.ts";
 import {
 	ACCOUNT,
 	BLOCKS_CARDS,
@@ -22,7 +23,6 @@ import {
 	operator,
 	PLACE,
 	REVEAL,
-	RULES,
 	type Rule,
 	SHADOWED,
 	start,
@@ -33,8 +33,6 @@ import {
 
 beforeAll(start, 120_000);
 afterAll(stop);
-
-type Way = (form: string, rule: Rule) => Promise<string>;
 
 const messages = [{ role: "user", content: PLACE }];
 const post =
@@ -133,22 +131,7 @@ const WAYS: Readonly<Record<string, Way>> = {
 	},
 };
 
-describe.each(Object.entries(RULES))("%s", (_, rule) => {
-	const cases = Object.entries(WAYS).flatMap(([way, send]) =>
-		Object.entries(rule.forms).map(([name, form]) => [way, name, send, form] as const),
-	);
-
-	it.each(cases)(
-		"holds for %s: %s",
-		async (__, ___, send, form) => {
-			use(rule);
-			const answer = await send(form, rule);
-			expect(rule.isBroken(book), book.join("\n")).toBe(false);
-			expect(answer).toContain(rule.sentence);
-		},
-		60_000,
-	);
-});
+describeWays(WAYS);
 
 const FLUX = "/ai/run/@cf/deepgram/flux?encoding=linear16&sample_rate=16000";
 

@@ -2,7 +2,8 @@
  * The rules of the gateway that a token must use, on every way in which a text reaches an engine through a room. The engine's own record must never
  * have the forbidden text, nor any call at all if none is allowed. The other ways: `rules-everywhere.test.ts`.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { describeWays, type Way } from "./rules/describe-ways.ts";
 import {
 	bodyOf,
 	book,
@@ -22,7 +23,6 @@ import {
 } from "./rules/world.ts";
 
 const LORA = "@cf/mistral/mistral-7b-instruct-v0.2-lora";
-type Way = (form: string, rule: Rule) => Promise<string>;
 
 beforeAll(start, 120_000);
 afterAll(stop);
@@ -182,22 +182,7 @@ const WAYS: Readonly<Record<string, Way>> = {
 		}),
 };
 
-describe.each(Object.entries(RULES))("%s", (_, rule) => {
-	const cases = Object.entries(WAYS).flatMap(([way, send]) =>
-		Object.entries(rule.forms).map(([name, form]) => [way, name, send, form] as const),
-	);
-
-	it.each(cases)(
-		"holds for %s: %s",
-		async (__, ___, send, form) => {
-			use(rule);
-			const answer = await send(form, rule);
-			expect(rule.isBroken(book), book.join("\n")).toBe(false);
-			expect(answer).toContain(rule.sentence);
-		},
-		60_000,
-	);
-});
+describeWays(WAYS);
 
 it("sends what has no such number", async () => {
 	use(DLP);
