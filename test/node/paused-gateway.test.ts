@@ -136,7 +136,7 @@ describe("the audit", () => {
 		]);
 	});
 
-	it("excuses a connection that breaks without an answer when the gateway goes on, and no other one", () => {
+	it("excuses a connection that breaks without an answer when the gateway goes on, if its request waited in the socket", () => {
 		const BROKEN = "its connection broke, although the gateway was not killed";
 		const brokenAt = (ms: number, status?: number): string[] => {
 			const times = { startedAt: ms, endedAt: ms + 5 };
@@ -159,9 +159,9 @@ describe("the audit", () => {
 			]);
 			return audit.close().violations.map(({ problem }) => problem);
 		};
-		expect(brokenAt(26_210)).toEqual([]);
+		expect([...brokenAt(190), ...brokenAt(26_210)]).toEqual([]);
 		expect(brokenAt(26_310)).toEqual([BROKEN]);
-		expect(brokenAt(190)).toEqual([BROKEN]);
+		expect(brokenAt(90)).toEqual([BROKEN]);
 		expect(brokenAt(26_210, 200)).toContain(BROKEN);
 	});
 

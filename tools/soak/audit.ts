@@ -467,13 +467,15 @@ export class Audit {
 	}
 
 	/**
-	 * When the runtime goes on, it closes the connections that were idle in the pause. A request that a caller sends on one at this moment does not
-	 * arrive.
+	 * When the runtime goes on, it closes the connections that were idle in the pause, although a request may wait in the socket of one: it does
+	 * not arrive.
 	 */
 	#wasClosedIdle({ calls, received: { startedAt, status } }: Evidence): boolean {
 		const { pauses = [] } = this.#circumstances;
-		const isAtEnd = pauses.some(({ at, upAt }) => startedAt >= at && startedAt <= upAt + CLOCKS_MS);
-		return isAtEnd && status === undefined && calls.length === 0;
+		const isUnread = pauses.some(
+			({ at, upAt }) => startedAt >= at - CLOCKS_MS && startedAt <= upAt + CLOCKS_MS,
+		);
+		return isUnread && status === undefined && calls.length === 0;
 	}
 
 	/** `beforeMs`: at most so long before `from`. */
