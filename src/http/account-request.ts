@@ -61,11 +61,18 @@ const fieldOf = (path: readonly PropertyKey[]): string =>
 		.join("")
 		.replace(/^\./, "");
 
-export const readFields = (request: Request, { limits, startTimer }: BodyServices): Promise<unknown> =>
+const readShortJson = (request: Request, { limits, startTimer }: BodyServices): Promise<unknown> =>
 	readAccountJson(request, {
 		limits: { ...limits, jsonBytes: Math.min(MAX_BODY_BYTES, limits.jsonBytes) },
 		startTimer,
 	});
+
+/** The fields of the body. Throws 1001, as {@link parseFields}. */
+export const readFields = async <Fields>(
+	schema: z.ZodType<Fields>,
+	request: Request,
+	services: BodyServices,
+): Promise<Fields> => parseFields(schema, await readShortJson(request, services), "body");
 
 /** As `readJson`, for routes that are not of the inference plane: its failures become 1001. */
 export async function readAccountJson(request: Request, services: BodyServices): Promise<unknown> {
@@ -96,7 +103,7 @@ export async function readStored<Fields>(
 	request: Request,
 	services: BodyServices,
 ): Promise<StoredFields<Fields>> {
-	const sent = await readFields(request, services);
+	const sent = await readShortJson(request, services);
 	const fields = parseFields(schema, sent, "body");
 	const notes = (shown: object): FieldNote[] => ignoredFields(sent, Object.keys(schema.shape), shown);
 	return { fields, notes, answer: (shown) => envelope(shown, { messages: notes(shown) }) };

@@ -7,7 +7,7 @@ import * as z from "zod";
 import { MAX_ALIASES } from "../../accounts/durable/alias-table.ts";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
-import { parseFields, readFields } from "../../http/account-request.ts";
+import { readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { aliasProblem } from "../../pipeline/alias-problem.ts";
@@ -87,7 +87,7 @@ async function showAlias(c: Context, { caller, services }: AppCall): Promise<Res
 async function putAlias(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const { catalog, ledgers, now, routing } = services;
 	const alias = pathParameter(c, "alias");
-	const { model } = parseFields(Body(), await readFields(c.req.raw, services), "body");
+	const { model } = await readFields(Body(), c.req.raw, services);
 	const existing = await aliasesOf(caller, services);
 	refuseConfigured(alias, existing);
 	const isAlias = (name: string): boolean => existing.some((other) => other.alias === name);

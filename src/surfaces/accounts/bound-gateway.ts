@@ -4,7 +4,7 @@
  */
 import type { Context } from "hono";
 import type { BoundGateway } from "../../accounts/bound-gateway.ts";
-import { parseFields, readFields } from "../../http/account-request.ts";
+import { readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
@@ -35,8 +35,7 @@ export const boundGatewayRoutes: readonly AppRoute[] = defineRoutes(
 			},
 			permission: "operator",
 			output: answer("boundGatewayAnswer"),
-			handler: async (c, call) =>
-				set(call, parseFields(BoundGatewaySchema(), await readFields(c.req.raw, call.services), "body")),
+			handler: async (c, call) => set(call, await readFields(BoundGatewaySchema(), c.req.raw, call.services)),
 		},
 		{
 			method: "DELETE",

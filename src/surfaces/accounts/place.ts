@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
-import { parseFields, readFields } from "../../http/account-request.ts";
+import { readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
@@ -31,8 +31,7 @@ export const placeRoutes: readonly AppRoute[] = defineRoutes(
 			permission: "operator",
 			output: answer("placeAnswer"),
 			handler: async (c, call) => {
-				const fields = await readFields(c.req.raw, call.services);
-				const { object } = parseFields(PlaceSchema(), fields, "body");
+				const { object } = await readFields(PlaceSchema(), c.req.raw, call.services);
 				const moved = await placeOf(call).move(object);
 				return reply(await placeOf(call).place(), moved);
 			},

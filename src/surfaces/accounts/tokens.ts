@@ -185,8 +185,11 @@ async function createToken(c: Context, call: AppCall): Promise<Response> {
 	const { account } = call.caller;
 	if (account === OPERATOR_ACCOUNT) throw new AiError("invalidRequest", NO_TOKENS);
 	const newId = (): string => services.uuid().replaceAll("-", "");
-	const body = await readFields(c.req.raw, services);
-	const fields = parseFields(creationSchema({ account, now: services.now(), newId }), body, "body");
+	const fields = await readFields(
+		creationSchema({ account, now: services.now(), newId }),
+		c.req.raw,
+		services,
+	);
 	const value = newTokenText(account);
 	const hash = hexadecimal(digest(value));
 	const token = await runForOne(call, { kind: "create", id: newId(), hash, fields });
@@ -209,8 +212,7 @@ async function updateToken(c: Context, call: AppCall): Promise<Response> {
 	const { services } = call;
 	const { account } = call.caller;
 	const newId = (): string => services.uuid().replaceAll("-", "");
-	const body = await readFields(c.req.raw, services);
-	const fields = parseFields(updateSchema({ account, now: services.now(), newId }), body, "body");
+	const fields = await readFields(updateSchema({ account, now: services.now(), newId }), c.req.raw, services);
 	const token = await runForOne(call, { kind: "update", id: pathParameter(c, "token"), fields });
 	return envelope(
 		tokenJson(token, services.now()),

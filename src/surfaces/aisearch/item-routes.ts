@@ -4,7 +4,7 @@ import * as z from "zod";
 import { parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { BufferHold } from "../../core/process-counts.ts";
-import { parseFields, readFields } from "../../http/account-request.ts";
+import { readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
@@ -69,7 +69,7 @@ export const itemRoutes: readonly AppRouteDeclaration[] = [
 		input: { ...JSON_INPUT, schema: KeyAction, example: { key: "report.html", next_action: "INDEX" } },
 		output: answer("searchItemAnswer"),
 		async handler(c, call) {
-			const body = parseFields(KeyAction(), await readFields(c.req.raw, call.services), "body");
+			const body = await readFields(KeyAction(), c.req.raw, call.services);
 			const own = await instanceCall(c, call);
 			const found = await own.instance.call((object) => object.itemByKey(body.key));
 			if (!found) throw searchFailure("searchItemNotFound");
@@ -97,7 +97,7 @@ export const itemRoutes: readonly AppRouteDeclaration[] = [
 		input: { ...JSON_INPUT, schema: IndexAction, example: { next_action: "INDEX" } },
 		output: answer("searchItemAnswer"),
 		async handler(c, call) {
-			parseFields(IndexAction(), await readFields(c.req.raw, call.services), "body");
+			await readFields(IndexAction(), c.req.raw, call.services);
 			const own = await instanceCall(c, call);
 			return envelope(itemJson(await syncItem(itemIn(c), own), own));
 		},

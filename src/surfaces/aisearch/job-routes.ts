@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
-import { parseFields, readFields } from "../../http/account-request.ts";
+import { readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
@@ -38,8 +38,7 @@ export const jobRoutes: readonly AppRouteDeclaration[] = [
 		async handler(c, call) {
 			// Clients send no body without a description.
 			const hasBody = c.req.raw.body !== null && c.req.header("content-length") !== "0";
-			const body = hasBody ? await readFields(c.req.raw, call.services) : {};
-			const { description } = parseFields(NewJob(), body, "body");
+			const { description } = hasBody ? await readFields(NewJob(), c.req.raw, call.services) : {};
 			return envelope(jobJson(await startJob(description, await instanceCall(c, call))));
 		},
 	},
@@ -59,7 +58,7 @@ export const jobRoutes: readonly AppRouteDeclaration[] = [
 		input: { ...JSON_INPUT, schema: JobAction, example: { action: "cancel" } },
 		output: answer("searchJobAnswer"),
 		async handler(c, call) {
-			parseFields(JobAction(), await readFields(c.req.raw, call.services), "body");
+			await readFields(JobAction(), c.req.raw, call.services);
 			return envelope(jobJson(await cancelJob(jobIn(c), await instanceCall(c, call))));
 		},
 	},

@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
-import { parseFields, readFields } from "../../http/account-request.ts";
+import { readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { answer } from "../answer.ts";
 import type { AppRouteDeclaration } from "../route.ts";
@@ -48,7 +48,7 @@ export const tokenRoutes: readonly AppRouteDeclaration[] = [
 		input: { type: "application/json", schema: NewToken, example },
 		output: answer("searchTokenAnswer"),
 		async handler(c, { services }) {
-			parseFields(NewToken(), await readFields(c.req.raw, services), "body");
+			await readFields(NewToken(), c.req.raw, services);
 			return envelope(CALLER);
 		},
 	},
@@ -68,7 +68,7 @@ export const tokenRoutes: readonly AppRouteDeclaration[] = [
 		input: { type: "application/json", schema: TokenChanges, example },
 		output: answer("searchTokenAnswer"),
 		async handler(c, { services }) {
-			parseFields(TokenChanges(), await readFields(c.req.raw, services), "body");
+			await readFields(TokenChanges(), c.req.raw, services);
 			return envelope(CALLER);
 		},
 	},

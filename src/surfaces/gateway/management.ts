@@ -156,8 +156,7 @@ async function listGateways(c: Context, { caller, services }: AppCall): Promise<
 }
 
 async function createGateway(c: Context, { caller, services }: AppCall): Promise<Response> {
-	const fields = await readFields(c.req.raw, services);
-	const { id, ...settings } = parseFields(GatewayCreate(), fields, "body");
+	const { id, ...settings } = await readFields(GatewayCreate(), c.req.raw, services);
 	requireCollectors(settings, services);
 	requireGuardModels(settings, services);
 	return showResult(
@@ -168,7 +167,7 @@ async function createGateway(c: Context, { caller, services }: AppCall): Promise
 
 async function updateGateway(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const id = pathParameter(c, "gateway");
-	const settings = parseFields(GatewayUpdate(), await readFields(c.req.raw, services), "body");
+	const settings = await readFields(GatewayUpdate(), c.req.raw, services);
 	requireCollectors(settings, services);
 	requireGuardModels(settings, services);
 	return showResult(

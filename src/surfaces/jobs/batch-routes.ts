@@ -128,7 +128,7 @@ const reply = ({ id }: AppCall, value: object): Response =>
 
 async function create(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
-	const fields = parseFields(NewBatch(), await readFields(c.req.raw, services), "body");
+	const fields = await readFields(NewBatch(), c.req.raw, services);
 	const { input_file_id: id, endpoint, metadata, output_expires_after: expiry } = fields;
 	const file = foundJob(
 		await inScope(

@@ -12,7 +12,7 @@ import { LogFilters } from "../../gateways/logs/query.ts";
 import { requireGateway } from "../../gateways/run/bound-caller.ts";
 import { choosesModel } from "../../gateways/run/model-in-gateway.ts";
 import { isProviderModel } from "../../gateways/run/provider-names.ts";
-import { parseFields, readFields } from "../../http/account-request.ts";
+import { readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { type BatchRecord, hasEnded } from "../../jobs/batches/records.ts";
@@ -144,7 +144,7 @@ const replayJson = (record: BatchRecord): object => {
 
 async function create(c: Context, call: AppCall): Promise<Response> {
 	const { services } = call;
-	const fields = parseFields(NewReplay(), await readFields(c.req.raw, services), "body");
+	const fields = await readFields(NewReplay(), c.req.raw, services);
 	const { judge, filters, search, limit, order_by_direction: direction } = fields;
 	const gateway = pathParameter(c, "gateway");
 	const logs = await requireLogs(c, call);

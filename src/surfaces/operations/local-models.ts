@@ -10,7 +10,7 @@ import { getJson, postJson } from "../../backends/transport/http.ts";
 import type { Call } from "../../backends/transport/upstream-failure.ts";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
-import { parseFields, readFields } from "../../http/account-request.ts";
+import { readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { adHocModel } from "../../models/catalog.ts";
 import { answer } from "../answer.ts";
@@ -65,7 +65,7 @@ const Changed = lazy(() => z.looseObject({ model: z.string() }));
 
 async function change(c: Context, { services }: AppCall): Promise<Response> {
 	const call = callOf(c, services);
-	const { action, ...fields } = parseFields(Action(), await readFields(c.req.raw, services), "body");
+	const { action, ...fields } = await readFields(Action(), c.req.raw, services);
 	return envelope(await postJson(call, `/${action}`, fields, Changed()));
 }
 

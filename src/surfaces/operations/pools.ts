@@ -12,7 +12,7 @@ import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { present } from "../../core/present.ts";
 import type { CircuitState } from "../../fleet/breaker.ts";
-import { parseFields, readFields } from "../../http/account-request.ts";
+import { readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { hashText } from "../../pools/block-hashes.ts";
@@ -96,7 +96,7 @@ export const replicaId = (url: string): string => hashText(url).toString(16).pad
 
 async function addReplica(c: Context, { services }: AppCall): Promise<Response> {
 	const backend = backendAt(c, services);
-	const fields = parseFields(NewReplica(), await readFields(c.req.raw, services), "body");
+	const fields = await readFields(NewReplica(), c.req.raw, services);
 	const { url } = fields;
 	const named: NamedReplica = {
 		url,
@@ -123,7 +123,7 @@ async function addReplica(c: Context, { services }: AppCall): Promise<Response> 
 }
 
 async function updateReplica(c: Context, { services }: AppCall): Promise<Response> {
-	const { state } = parseFields(ReplicaUpdate(), await readFields(c.req.raw, services), "body");
+	const { state } = await readFields(ReplicaUpdate(), c.req.raw, services);
 	const { backend, replica } = await replicaAt(c, services);
 	await setState(backend, replica, state, services);
 	return showReplica(backend, replica.url, services);
