@@ -25,6 +25,12 @@ export const SIMULATOR = "simulator";
 const PRELOADED_KINDS: readonly string[] = BACKEND_KINDS.filter((kind) => "preloads" in KINDS[kind]);
 /** Settings of a pool that add fields to requests of OpenAI's API. */
 const OPENAI_POOL_FIELDS = ["disaggregation", "cache_salt", "priority"] as const;
+/** Settings that only one kind reads. */
+const FIELDS_OF_ONE_KIND = [
+	["api", "openai"],
+	["adapters", "openai"],
+	["num_ctx", "ollama"],
+] as const;
 
 const WholeTimeouts = SetTimeouts.transform((set) => ({ ...DEFAULT_TIMEOUTS, ...set }));
 
@@ -143,16 +149,12 @@ function readBackend(
 				[...path, "pool", field],
 				`expected a backend of kind "openai" beside it, found one of kind "${known}"`,
 			);
-	if (engine?.api !== undefined && known && known !== "openai")
-		problems.add(
-			[...path, "api"],
-			`expected a backend of kind "openai" beside it, found one of kind "${known}"`,
-		);
-	if (engine?.adapters !== undefined && known && known !== "openai")
-		problems.add(
-			[...path, "adapters"],
-			`expected a backend of kind "openai" beside it, found one of kind "${known}"`,
-		);
+	for (const [field, only] of FIELDS_OF_ONE_KIND)
+		if (engine?.[field] !== undefined && known && known !== only)
+			problems.add(
+				[...path, field],
+				`expected a backend of kind "${only}" beside it, found one of kind "${known}"`,
+			);
 	if (engine?.pool?.preload && known && !PRELOADED_KINDS.includes(known))
 		problems.add(
 			[...path, "pool", "preload"],

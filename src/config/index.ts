@@ -22,7 +22,6 @@ import type { Aliases } from "../pipeline/services.ts";
 import type { StoreBounds } from "../responses/records.ts";
 import type { SearchSettings } from "../retrieval/search/records.ts";
 import type { VectorSettings } from "../retrieval/vectors/client/vector-indexes.ts";
-import { expectedName } from "../schemas/explain.ts";
 import type { StorageSetting } from "../storage/storage.ts";
 import type { WebSearchSettings } from "../websearch/settings.ts";
 import { AiGatewaySchema } from "./ai-gateway.ts";
@@ -40,7 +39,7 @@ import { hasBudget, pricing } from "./prices.ts";
 import { ConfigError, Problems } from "./problems.ts";
 import { readProviderKeys } from "./provider-keys.ts";
 import { ResponsesSchema } from "./responses.ts";
-import { namesOf, readDefaultBackend, readRoutes } from "./routes.ts";
+import { expectedBackend, namesOf, readDefaultBackend, readRoutes } from "./routes.ts";
 import { searchSchema } from "./search.ts";
 import { readShadows } from "./shadows.ts";
 import {
@@ -149,7 +148,7 @@ export function configure(variables: object): Config {
 	const jobs = parsed("JOBS", jobsSchema(env));
 	for (const name of jobs?.settings.backends.keys() ?? [])
 		if (!namesOf(context).includes(name))
-			problems.add(["JOBS", "backends", name], expectedName(namesOf(context), name));
+			problems.add(["JOBS", "backends", name], expectedBackend(context, name));
 	const product = new Catalog();
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
 	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, context);

@@ -1,4 +1,5 @@
 /** `ROUTES` and `DEFAULT_BACKEND`: which backends serve which models. */
+import { fieldMeant, quote } from "../core/did-you-mean.ts";
 import { isRecord } from "../core/json.ts";
 import type { ConfiguredBackend, Continuation } from "../pipeline/plan.ts";
 import type { Route } from "../pipeline/route.ts";
@@ -63,14 +64,21 @@ function readEntry(entry: unknown, path: Path, problems: Problems): Entry {
 	if (Array.isArray(entry)) return { list: entry, listPath: path, ...plain };
 	const listPath: Path = [...path, "targets"];
 	if (!isRecord(entry) || !("targets" in entry)) {
-		const found = isRecord(entry) ? "an object without" : kindOf(entry);
 		problems.add(
 			path,
-			`expected a list of targets such as [${TARGET_EXAMPLE}], or an object with "targets", found ${found}`,
+			`expected a list of targets such as [${TARGET_EXAMPLE}], or an object with "targets", found ${foundEntry(entry)}`,
 		);
 		return { list: undefined, listPath, ...plain };
 	}
 	return { list: entry.targets, listPath, ...(problems.parse(Settings, entry, path) ?? plain) };
+}
+
+function foundEntry(entry: unknown): string {
+	if (!isRecord(entry)) return kindOf(entry);
+	if ("backend" in entry) return "a target that is in no list";
+	const names = Object.keys(entry);
+	const [misspelled] = names.filter((name) => fieldMeant(name, ["targets"]) !== "");
+	return `an object without "targets"${misspelled === undefined ? "" : `, but with ${quote(misspelled)}`}`;
 }
 
 /**
@@ -85,7 +93,7 @@ export function checkBackend(target: unknown, path: Path, context: RouteContext)
 	const { backend, headers } = target;
 	const names = namesOf(context);
 	if (typeof backend !== "string" || !names.includes(backend))
-		context.problems.add([...path, "backend"], expectedName(names, backend));
+		context.problems.add([...path, "backend"], expectedBackend(context, backend));
 	else {
 		const configured = context.backendEntries.get(backend);
 		if (isRecord(configured))
@@ -111,11 +119,20 @@ export const namesOf = ({ backendEntries }: RouteContext): string[] => [
 	...new Set([...backendEntries.keys(), SIMULATOR]),
 ];
 
+/** The sentence about a name that no backend has. */
+export function expectedBackend(context: RouteContext, found: unknown): string {
+	const sentence = expectedName(namesOf(context), found);
+	const isUnset = context.backendEntries.size === 0 && typeof found === "string";
+	return isUnset && !sentence.endsWith("?")
+		? `${sentence}: BACKENDS is not set, so add this backend there`
+		: sentence;
+}
+
 /** The backend of models that no route matches. */
 export function readDefaultBackend(value: unknown, context: RouteContext): ConfiguredBackend | undefined {
 	if (value === undefined || value === "") return undefined;
 	const names = namesOf(context);
 	if (typeof value === "string" && names.includes(value)) return context.backends.get(value);
-	context.problems.add(["DEFAULT_BACKEND"], expectedName(names, value));
+	context.problems.add(["DEFAULT_BACKEND"], expectedBackend(context, value));
 	return undefined;
 }

@@ -8,6 +8,17 @@ export function didYouMean(name: string, candidates: readonly string[]): string 
 	return near === undefined ? "" : asQuestion(near);
 }
 
+/** The same for the name of a field, which may also be another form of the word: `retry` of `retries`, `passthru` of `passthrough`. */
+export function fieldMeant(name: string, fields: readonly string[]): string {
+	const question = didYouMean(name, fields);
+	if (question !== "") return question;
+	const found = fields
+		.map((field) => ({ field, shared: sharedStem(name.toLowerCase(), field.toLowerCase()) }))
+		.filter(({ shared }) => shared > 0)
+		.sort((a, b) => b.shared - a.shared);
+	return found[0] === undefined ? "" : asQuestion(found[0].field);
+}
+
 export const asQuestion = (...names: readonly string[]): string =>
 	`; did you mean ${names.map(quote).join(" or ")}?`;
 
@@ -46,6 +57,26 @@ export function misspelledNames<Candidate>(
 
 /** Letters and digits of a part by which a name is found. */
 const MIN_PART = 3;
+
+/** Letters at the beginning that two forms of a word have in common. */
+const MIN_STEM = 4;
+/** Of the shorter word. */
+const STEM_SHARE = 2 / 3;
+
+const wordsIn = (name: string): string[] => name.split(/[^\p{L}\p{N}]+/u);
+
+/** The number of letters that a word of one name and a word of the other begin with. 0 if they are no forms of one word. */
+function sharedStem(a: string, b: string): number {
+	const shared = wordsIn(a).flatMap((one) =>
+		wordsIn(b).map((other) => {
+			const shorter = Math.min(one.length, other.length);
+			const first = [...one].findIndex((letter, i) => letter !== other[i]);
+			const letters = first === -1 ? shorter : first;
+			return letters >= MIN_STEM && letters >= shorter * STEM_SHARE ? letters : 0;
+		}),
+	);
+	return Math.max(...shared);
+}
 
 /** Of `llama3.2:1b` and `llama-3.2-1b`, the same text. */
 const withoutMarks = (text: string): string => text.replace(/[^\p{L}\p{N}]/gu, "");

@@ -530,7 +530,7 @@ describe("ConfigError", () => {
 		],
 		[
 			{ backend: "ollama" },
-			'ROUTES.m: expected a list of targets such as [{"backend": "NAME"}], or an object with "targets", found an object without',
+			'ROUTES.m: expected a list of targets such as [{"backend": "NAME"}], or an object with "targets", found a target that is in no list',
 		],
 		[{ targets: [] }, "ROUTES.m.targets: expected one or more, found none"],
 		[
@@ -559,7 +559,11 @@ describe("ConfigError", () => {
 		],
 		[
 			[{ backend: "ollama", timeouts: { first_ms: 5 } }],
-			"ROUTES.m[0].timeouts.first_ms: expected no such field, only header_ms, first_token_ms, idle_ms and total_ms",
+			'ROUTES.m[0].timeouts.first_ms: expected no such field; did you mean "first_token_ms"?',
+		],
+		[
+			[{ backend: "ollama", timeouts: { read_ms: 5 } }],
+			"ROUTES.m[0].timeouts.read_ms: expected no such field, only header_ms, first_token_ms, idle_ms and total_ms",
 		],
 		[
 			[{ backend: "ollama", loras: ["*"] }],
@@ -792,6 +796,11 @@ describe("a mistake has its cure", () => {
 			`BACKENDS.gpu.${field}: expected no such field: use "key", the name of a secret, as in "key": "ENGINE_KEY"`,
 		]),
 		[
+			"a setting of another kind",
+			{ BACKENDS: { gpu: { kind: "openai", url: URL, num_ctx: 8192 } } },
+			'BACKENDS.gpu.num_ctx: expected a backend of kind "ollama" beside it, found one of kind "openai"',
+		],
+		[
 			"a model of a backend",
 			{ BACKENDS: { gpu: { kind: "openai", url: URL, model: "m" } } },
 			"BACKENDS.gpu.model: expected no such field: it is a field of a target, as in ROUTES.m[0].model",
@@ -816,6 +825,46 @@ describe("a mistake has its cure", () => {
 			{ ROUTES: { m: [{ backend: "simulator", colour: 2 }] } },
 			"ROUTES.m[0].colour: expected no such field, only backend, model, weight, headers, timeouts, continues, weights and loras",
 		],
+		...[
+			["retry", "retries"],
+			["passthru", "passthrough"],
+		].map(([field = "", meant]): [string, object, string] => [
+			"another form of a word",
+			{ ROUTES: { m: { targets: [{ backend: "simulator" }], [field]: true } } },
+			`ROUTES.m.${field}: expected no such field; did you mean "${meant}"?`,
+		]),
+		...(
+			[
+				[{ backend: "simulator", model: "x" }, "a target that is in no list"],
+				[{ target: [{ backend: "simulator" }] }, 'an object without "targets", but with "target"'],
+				[{ sticky: "session" }, 'an object without "targets"'],
+				["simulator", "text"],
+			] as const
+		).map(([route, found]): [string, object, string] => [
+			"a route without targets",
+			{ ROUTES: { m: route } },
+			`ROUTES.m: expected a list of targets such as [{"backend": "NAME"}], or an object with "targets", found ${found}`,
+		]),
+		...(
+			[
+				[{ ROUTES: { m: [{ backend: "ollama" }] } }, "ROUTES.m[0].backend", "ollama"],
+				[
+					{
+						ROUTES: {
+							m: { targets: [{ backend: "simulator" }], shadow: { name: "a", share: 1, backend: "gpu" } },
+						},
+					},
+					"ROUTES.m.shadow.backend",
+					"gpu",
+				],
+				[{ DEFAULT_BACKEND: "ollama" }, "DEFAULT_BACKEND", "ollama"],
+				[{ JOBS: { backends: { gpu: { concurrency: 1 } } } }, "JOBS.backends.gpu", "gpu"],
+			] as const
+		).map(([variables, path, found]): [string, object, string] => [
+			"a backend, and no BACKENDS",
+			variables,
+			`${path}: expected "simulator", found "${found}": BACKENDS is not set, so add this backend there`,
+		]),
 		[
 			"the name of a backend instead of a target",
 			{ ROUTES: { m: ["simulator"] } },

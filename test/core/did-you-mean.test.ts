@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { didYouMean } from "../../src/core/did-you-mean.ts";
+import { didYouMean, fieldMeant } from "../../src/core/did-you-mean.ts";
 
 const INSTRUCT = "@cf/meta/llama-3.2-1b-instruct";
 
@@ -29,5 +29,36 @@ describe("didYouMean", () => {
 		["gpt-4o-mini", ["@cf/openai/gpt-oss-20b", "gp"], undefined],
 	])("%j among %j: %j", (name, candidates, guess) => {
 		expect(didYouMean(name, candidates)).toBe(guess === undefined ? "" : `; did you mean "${guess}"?`);
+	});
+});
+
+describe("fieldMeant", () => {
+	const ROUTE = [
+		"targets",
+		"shadow",
+		"timeouts",
+		"retries",
+		"hedge_ms",
+		"coalesce_ms",
+		"sticky",
+		"passthrough",
+		"strict",
+	];
+
+	it.each([
+		["retry", ROUTE, "retries"],
+		["max_retries", ROUTE, "retries"],
+		["passthru", ROUTE, "passthrough"],
+		["timeout_ms", ROUTE, "timeouts"],
+		["coalescing", ROUTE, "coalesce_ms"],
+		["target", ROUTE, "targets"],
+		["discovery", ["replicas", "discover"], "discover"],
+		["queue_size", ["max_requests", "queue"], "queue"],
+		["limit", ["live", "list"], undefined],
+		["total", ["tokens", "tools"], undefined],
+		["fallback", ROUTE, undefined],
+		["", ROUTE, undefined],
+	])("%j among %j: %j", (name, fields, guess) => {
+		expect(fieldMeant(name, fields)).toBe(guess === undefined ? "" : `; did you mean "${guess}"?`);
 	});
 });
