@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { fileFailure } from "../scripts/file-failure.ts";
 import { makeFolder } from "../scripts/make-folder.ts";
 import { CommandError } from "./gateway-client.ts";
 
@@ -23,7 +24,7 @@ export async function writeComplete(
 	} catch (error) {
 		await rm(partial, { force: true });
 		if (error instanceof Error && "syscall" in error)
-			throw new CommandError(`${file} cannot be written: ${error.message}`);
+			throw new CommandError(`${file} cannot be written: ${fileFailure(error)}`);
 		throw error;
 	}
 }

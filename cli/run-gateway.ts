@@ -9,6 +9,7 @@
 import { createHash } from "node:crypto";
 import { checkAddress } from "../scripts/address.ts";
 import { diskOf } from "../scripts/disk.ts";
+import { fileFailure } from "../scripts/file-failure.ts";
 import { describeFileLimit, fileLimitRefusal, reachFileLimit } from "../scripts/file-limit.ts";
 import { reloadOnChange } from "../scripts/reload.ts";
 import { orStop } from "../scripts/settings.ts";
@@ -67,8 +68,8 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 	const initial = orStop(readVariables);
 	const variables = { ...initial.vars, ...initial.secrets };
 	const current: Current = { config: orStop(() => configure(variables)), variables };
-	const state = await lockState(options.state).catch((error: Error) =>
-		stopWith(`cannot keep state in ${options.state}: ${error.message}`),
+	const state = await lockState(options.state).catch((error: unknown) =>
+		stopWith(`cannot keep state in ${options.state}: ${fileFailure(error)}`),
 	);
 	await checkAddress(host, port);
 	const openFiles = reachFileLimit(current.config.openFiles);

@@ -3,6 +3,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { diskOf, existing } from "./disk.ts";
 import type { Finding } from "./engines/doctor.ts";
+import { fileFailure } from "./file-failure.ts";
 import { LOW_FILE_LIMIT, openFileLimit } from "./file-limit.ts";
 
 const MEBIBYTE = 1024 * 1024;
@@ -31,7 +32,7 @@ export async function examineMachine(state: string): Promise<Finding[]> {
 		),
 		refusal === undefined
 			? finding("state", "ok", `${state} can be written`)
-			: finding("state", "failed", `${folder} cannot be written by this user: ${refusal}`),
+			: finding("state", "failed", `${folder} cannot be written: ${refusal}`),
 		files < LOW_FILE_LIMIT
 			? finding(
 					"files",
@@ -52,7 +53,7 @@ async function writeRefusal(folder: string): Promise<string | undefined> {
 		await writeFile(file, Buffer.alloc(PROBE_BYTES));
 		return undefined;
 	} catch (error) {
-		return (error as NodeJS.ErrnoException).code ?? String(error);
+		return fileFailure(error);
 	} finally {
 		await rm(file, { force: true }).catch(() => {});
 	}

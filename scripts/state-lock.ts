@@ -3,7 +3,7 @@
  * full limits of an account. Two checks: a lock on the folder, which ends with the process of the command; and the gateway's own
  * socket in the folder, which answers while the runtime runs, even if the command was killed.
  */
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { accessSync, constants, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { join } from "node:path";
 import { makeFolder } from "./make-folder.ts";
@@ -33,6 +33,7 @@ export async function lockState(folder: string): Promise<LockedState> {
 		throw new Error(`the name of ${folder} is too long for a socket in it`);
 	// The folder contains usage and the hashes of tokens.
 	makeFolder(folder, 0o700);
+	accessSync(folder, constants.W_OK | constants.X_OK);
 	const release = await lock(folder);
 	if (await answers(socket)) {
 		const pids = readFileSync(pidFile, "utf8").trim();

@@ -4,6 +4,7 @@
  */
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { fileFailure } from "../../scripts/file-failure.ts";
 import { makeFolder } from "../../scripts/make-folder.ts";
 import { stopWith } from "../../scripts/stop-with.ts";
 
@@ -24,7 +25,11 @@ export async function backupCommand({ state, to }: { state: string; to: string }
 		if (!name.endsWith(".sqlite")) continue;
 		const file = join(objects, name);
 		const target = join(unfinished, relative(state, file));
-		makeFolder(dirname(target), 0o700);
+		try {
+			makeFolder(dirname(target), 0o700);
+		} catch (error) {
+			stopWith(`--to: ${unfinished} cannot be created: ${fileFailure(error)}`);
+		}
 		const source = new DatabaseSync(file, { readOnly: true });
 		try {
 			await backup(source, target);

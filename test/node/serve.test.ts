@@ -360,7 +360,16 @@ describe("ganglion serve", () => {
 			{},
 			/--env: the file has no environments, found "nope"/,
 		],
-		[["--state", "package.json"], {}, /^cannot keep state in .*package\.json: EEXIST/],
+		[
+			["--state", "package.json"],
+			{},
+			/^cannot keep state in .*package\.json: a file has this name, where a folder is needed \(EEXIST\)\n$/,
+		],
+		[
+			["--state", "package.json/state"],
+			{},
+			/^cannot keep state in .*: a part of the path is a file, where a folder is needed \(ENOTDIR\)\n$/,
+		],
 		[[], { ROUTES: '{"*":[{"backend":"nobody"}]}' }, /ROUTES\["\*"\]\[0\]\.backend/],
 	])("stops before it starts on a mistake: %j %j", async (args, env, said) => {
 		const { script } = await start({ args, env });
