@@ -16,6 +16,10 @@ const MIN_CHARACTERS = 5;
 /** One slip in so many. Other programs have names that differ more, such as API_TOKEN and MODULES. */
 const CHARACTERS_PER_SLIP = 5;
 
+/** For comparisons: Windows has one variable for all cases of a name. */
+export const comparable = (name: string, platform: string = process.platform): string =>
+	platform === "win32" ? name.toUpperCase() : name;
+
 /** The name that is probably meant by `name`. */
 export function nearestName(name: string, names: readonly string[]): string | undefined {
 	if (name.length < MIN_CHARACTERS) return undefined;
@@ -31,10 +35,14 @@ export const noSuchVariable = (name: string, guess?: string): string =>
 	noSuchSetting(`${name} of the environment`, guess === undefined ? "" : asQuestion(guess));
 
 /** One line for each misspelled address, account or token that is not set under its right name too. */
-export function misspelledConnection(environment: Readonly<Record<string, unknown>>): string[] {
-	const absent = OF_A_CONNECTION.filter((known) => environment[known] === undefined);
+export function misspelledConnection(
+	environment: Readonly<Record<string, unknown>>,
+	platform?: string,
+): string[] {
+	const set = new Set(Object.keys(environment).map((name) => comparable(name, platform)));
+	const absent = OF_A_CONNECTION.filter((known) => !set.has(known));
 	return Object.keys(environment).flatMap((name) => {
-		const guess = OF_THE_COMMAND.includes(name) ? undefined : nearestName(name, absent);
+		const guess = OF_THE_COMMAND.includes(comparable(name, platform)) ? undefined : nearestName(name, absent);
 		return guess === undefined ? [] : [noSuchVariable(name, guess)];
 	});
 }

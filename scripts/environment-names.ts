@@ -1,5 +1,5 @@
 /** Names of environment variables that are probably misspelled settings. Their values are not read. */
-import { nearestName, noSuchVariable, OF_THE_COMMAND } from "./command-names.ts";
+import { comparable, nearestName, noSuchVariable, OF_THE_COMMAND } from "./command-names.ts";
 import { settingNames } from "./setting-names.ts";
 
 /** Set for processes that a command starts. */
@@ -9,13 +9,20 @@ const INTERNAL = new Set(["GANGLION_GUARD", "GANGLION_SERVED_BUILD"]);
 export function misspelledInEnvironment(
 	environment: Readonly<Record<string, unknown>>,
 	used: ReadonlySet<string>,
+	platform?: string,
 ): string[] {
 	const names = [...settingNames(), ...OF_THE_COMMAND];
-	const others = new Set([...used, ...INTERNAL, ...serviceNames(Object.keys(environment))]);
-	return Object.keys(environment).flatMap((name) => {
-		if (names.includes(name) || others.has(name)) return [];
+	const inOneCase = (list: Iterable<string>): string[] => [...list].map((name) => comparable(name, platform));
+	const known = new Set([
+		...inOneCase([...names, ...used]),
+		...INTERNAL,
+		...serviceNames(inOneCase(Object.keys(environment))),
+	]);
+	return Object.keys(environment).flatMap((shown) => {
+		const name = comparable(shown, platform);
+		if (known.has(name)) return [];
 		const guess = nearestName(name, names);
-		return guess === undefined && !name.startsWith("GANGLION_") ? [] : [noSuchVariable(name, guess)];
+		return guess === undefined && !name.startsWith("GANGLION_") ? [] : [noSuchVariable(shown, guess)];
 	});
 }
 

@@ -23,6 +23,24 @@ it.each([
 	]);
 });
 
+it("Windows has one variable for all cases of a name", () => {
+	const environment = {
+		...{ routes: "{}", Admin_Token: SECRET, ganglion_guard: "{}", Ganglion_Key: SECRET, Path: "C:\\bin" },
+		...{ ganglion_service_host: "10.0.0.1", Ganglion_Port: "80", rotues: "{}" },
+	};
+	const sentence = "of the environment: no setting has this name, so it has no effect";
+	expect(misspelledInEnvironment(environment, new Set(["GANGLION_KEY"]), "win32")).toEqual([
+		`rotues ${sentence}; did you mean "ROUTES"?`,
+	]);
+	expect(misspelledInEnvironment({ routes: "{}" }, new Set(), "linux")).toEqual([
+		`routes ${sentence}; did you mean "ROUTES"?`,
+	]);
+	expect(misspelledConnection({ ganglion_url: "http://a" }, "win32")).toEqual([]);
+	expect(misspelledConnection({ ganglion_url: "http://a" }, "linux")).toEqual([
+		`ganglion_url ${sentence}; did you mean "GANGLION_URL"?`,
+	]);
+});
+
 it("names every other variable of Ganglion that nothing reads", () => {
 	expect(read("GANGLION_COLOUR")).toEqual([
 		"GANGLION_COLOUR of the environment: no setting has this name, so it has no effect",
