@@ -1,7 +1,7 @@
 /** The formats of failures at AI Gateway's addresses. */
 import { AiError } from "../../core/errors.ts";
 import { type FailureFormat, openAiFailure } from "../../http/failure-formats.ts";
-import { absentReason } from "../openai/openai-absent.ts";
+import { absentReason, beginsAsOpenAi } from "../openai/openai-absent.ts";
 import { gatewayFailure, gatewayPlaneFailure } from "./gateway-failure.ts";
 import { hasOpenAiFailures } from "./step-format.ts";
 
@@ -21,10 +21,12 @@ const NOT_FOR_A_GATEWAY: ReadonlySet<string> = new Set([
 	"unroutableAccount",
 ]);
 
-/** Paths of OpenAI such as `/v1/responses/compact` have the form of a gateway's address. Their refusal is OpenAI's. */
+/** Paths of OpenAI such as `/v1/responses/compact` have the form of a gateway's address. Their refusal is OpenAI's, also that of the credential. */
 export const orOpenAi =
 	(failure: FailureFormat): FailureFormat =>
 	(error, requestId, request) => {
+		if (error.key === "authentication")
+			return (beginsAsOpenAi(request.path) ? openAiFailure : failure)(error, requestId, request);
 		const reason = NOT_FOR_A_GATEWAY.has(error.key) ? absentReason(request.path) : undefined;
 		return reason === undefined
 			? failure(error, requestId, request)

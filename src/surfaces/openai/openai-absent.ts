@@ -2,7 +2,7 @@
 import { FAILURES } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { SLUGS } from "../../gateways/run/provider-names.ts";
-import { openAiFailure, v4Failure } from "../../http/failure-formats.ts";
+import { type FailureFormat, openAiFailure, v4Failure } from "../../http/failure-formats.ts";
 import { describeAddress, nearAddresses } from "../../http/near-address.ts";
 import { defineUnknown, type UnknownPaths } from "../../http/route.ts";
 import { V1 } from "../bases.ts";
@@ -73,14 +73,29 @@ export function absentReason(path: string): string | undefined {
 	return openAiAddress(path) ?? DESCRIPTIONS.find(({ start }) => path.startsWith(start))?.description;
 }
 
+const FIRST_SEGMENTS = lazy(
+	() =>
+		new Set(
+			[...openAiRoutes.map(({ path }) => path), ...DESCRIPTIONS.map(({ start }) => start)]
+				.filter((path) => path.startsWith(`${V1.path}/`))
+				.map((path) => path.split("/")[2]),
+		),
+);
+
+/** Whether a path begins as one of OpenAI, such as `/v1/chat/`. It may be asked without a credential: the search of the address that is meant costs more than the refusal. */
+export const beginsAsOpenAi = (path: string): boolean => FIRST_SEGMENTS().has(path.split("/")[2]);
+
 const absent = [
 	...DESCRIPTIONS.map(({ pattern, description }) => ({ path: pattern, explain: () => description })),
 	{ path: "/*", explain: providerWithoutPath },
 ].map((paths) => ({ ...paths, explained: openAiFailure }));
 
-/** AI Gateway's addresses are also below `/v1`. Therefore a refusal there without a reason is in the v4 envelope. */
+/** AI Gateway's addresses are also below `/v1`. Therefore a path there without a reason is refused in the v4 envelope. */
+const belowV1: FailureFormat = (error, requestId, request) =>
+	(error.key === "noRoute" ? v4Failure : openAiFailure)(error, requestId, request);
+
 export const openAiUnknown: readonly UnknownPaths[] = OPENAI.bases.flatMap((base) =>
-	defineUnknown({ ...OPENAI, bases: [base], failure: base === V1 ? v4Failure : openAiFailure }, absent),
+	defineUnknown({ ...OPENAI, bases: [base], failure: base === V1 ? belowV1 : openAiFailure }, absent),
 );
 
 /** All other paths. */

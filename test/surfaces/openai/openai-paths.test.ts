@@ -238,6 +238,32 @@ describe("a wrong base address", () => {
 		expect(await response.json()).toMatchObject({ errors: [{ code: 7000, message }], error: { message } });
 	});
 
+	it.each([
+		["POST", "/v1/chat/completion"],
+		["POST", "/v1/modles"],
+		["POST", "/v1/batches/batch_1/cancell"],
+		["POST", "/v1/responses/compact"],
+		["POST", "/v1/threads/thread_1/runs"],
+	])("%s %s without a token is refused in OpenAI's format", async (method, path) => {
+		const { send } = closedGateway();
+		const response = await send(`http://gateway${path}`, undefined, { method });
+		expect(response.status).toBe(401);
+		expect(await response.json()).toMatchObject({
+			errors: [{ code: 10000, message: UNAUTHENTICATED }],
+			error: { message: UNAUTHENTICATED, type: "authentication_error", code: "invalid_api_key" },
+		});
+	});
+
+	it.each(["/v1/acme/default", "/v1/acme/default/openai/chat/completions"])(
+		"POST %s, an address of a gateway, is refused in its format",
+		async (path) => {
+			const { send } = closedGateway();
+			const response = await send(`http://gateway${path}`, undefined, { method: "POST" });
+			expect(response.status).toBe(401);
+			expect(await response.json()).toMatchObject({ error: [{ code: 2009 }] });
+		},
+	);
+
 	it("gets no address if no route matches; a missing token is refused first", async () => {
 		const { app } = testGateway();
 		const other = await app.request(`http://gateway${LOCAL}/v1/answers`, json("POST", CHAT));
