@@ -10,6 +10,15 @@ export const objectUnavailable = (cause: unknown): AiError =>
 		? new AiError("diskFull", undefined, { cause, retryAfter: RETRY_SECONDS })
 		: new AiError("ledgerUnavailable", undefined, { cause });
 
+/** The same for an object that stores something else than accounts. */
+export const storageUnavailable = (cause: unknown): AiError =>
+	diskSpace.isLow
+		? new AiError("diskFull", "The disk of the gateway is full: its storage cannot be read or written", {
+				cause,
+				retryAfter: RETRY_SECONDS,
+			})
+		: new AiError("storageUnavailable", undefined, { cause });
+
 /** Whether the object of an account could not be called, or could not write. */
 export const isObjectFailure = ({ key }: Pick<AiError, "key">): boolean =>
 	key === "ledgerUnavailable" || key === "diskFull";

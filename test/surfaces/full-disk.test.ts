@@ -8,6 +8,9 @@ import { objectUnavailable } from "../../src/core/object-failure.ts";
 import { runBytes } from "../../src/core/process-counts.ts";
 import { RuntimeDelay } from "../../src/core/runtime-delay.ts";
 import { RunBytes, type StreamRunCalls } from "../../src/gateways/client/run-bytes.ts";
+import { Jobs } from "../../src/jobs/client/jobs.ts";
+import { AccountBlobs } from "../../src/storage/blobs/account-blobs.ts";
+import { QueueClient } from "../../src/storage/queue/queue-client.ts";
 import { connections, GuardCounts } from "../../src/surfaces/operations/guard-counts.ts";
 import { completion, ENGINE_VARS, testGateway, upstream } from "../gateway.ts";
 
@@ -22,6 +25,7 @@ const newGateway = () => {
 	const engine = upstream(() => Response.json(completion("Hello")));
 	return { ...testGateway({ vars: ENGINE_VARS, fetch: engine.fetch }), requests: engine.requests };
 };
+const BLOBS = { contents: () => undefined, maxBytes: () => 1_000, uuid: () => "id" };
 const CHAT = { model: MODEL, messages: [{ role: "user", content: "Hi" }] };
 
 describe("a full disk", () => {
@@ -76,6 +80,22 @@ describe("a full disk", () => {
 		expect(objectUnavailable(cause)).toMatchObject({ code: 7009, status: 503, retryAfter: 10, cause });
 		diskSpace.set(undefined);
 		expect(objectUnavailable(cause)).toMatchObject({ code: 7009, status: 502, cause });
+	});
+
+	it.each<[string, (broken: () => never) => Promise<unknown>]>([
+		["files", (object) => new Jobs({ object, bounds: testGateway().services.jobs.bounds }).usage("team")],
+		["the queue", (object) => new QueueClient(object).counts()],
+		["objects", (object) => new AccountBlobs("team", { ...BLOBS, object }).get("files/1")],
+	])("is the reason that the object of %s cannot be called: 503", async (_, call) => {
+		const broken = (): never => {
+			throw new Error("database or disk is full");
+		};
+		await expect(call(broken)).rejects.toMatchObject({
+			...{ code: 7009, status: 503, retryAfter: 10 },
+			message: expect.stringContaining("The disk of the gateway is full"),
+		});
+		diskSpace.set(undefined);
+		await expect(call(broken)).rejects.toMatchObject({ code: 7009, status: 502 });
 	});
 
 	it("is known from the process that watches it, whose report leaves the counts of the guard", async () => {

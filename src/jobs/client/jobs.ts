@@ -3,6 +3,7 @@
  * the objects of another caller of the account it needs the permission to write: without it, they do not exist for it.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
+import { storageUnavailable } from "../../core/object-failure.ts";
 import { callPart } from "../../core/object-parts.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { PipelineServices } from "../../pipeline/services.ts";
@@ -82,7 +83,7 @@ export class Jobs {
 			return await method(this.#services.object(account));
 		} catch (cause) {
 			if (cause instanceof AiError) throw cause;
-			throw new AiError("storageUnavailable", undefined, { cause });
+			throw storageUnavailable(cause);
 		}
 	}
 }

@@ -1,7 +1,7 @@
 /** The queue, for the rooms: calls of the `WorkQueue` object. */
 import type { DeletedAccounts } from "../../core/deleted-accounts.ts";
 import { AiError } from "../../core/errors.ts";
-import { requireDiskSpace } from "../../core/object-failure.ts";
+import { requireDiskSpace, storageUnavailable } from "../../core/object-failure.ts";
 import type { RemoteCalls } from "../remote-calls.ts";
 import type { NewWork, Queue, WorkId, WorkPage, WorkQuery, WorkState, WorkStatus } from "./work.ts";
 import type { WorkQueueObject } from "./work-queue.ts";
@@ -73,7 +73,7 @@ export class QueueClient implements Queue {
 		try {
 			return await method(this.#object());
 		} catch (cause) {
-			throw new AiError("storageUnavailable", undefined, { cause });
+			throw storageUnavailable(cause);
 		}
 	}
 }
