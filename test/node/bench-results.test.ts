@@ -47,6 +47,18 @@ describe("the results", () => {
 		expect(text).toContain("Runs: 2026-11-28 17:40 (load 1.3).");
 	});
 
+	it("have the scenarios of one run together", () => {
+		const file = join(folder, "scenarios.jsonl");
+		const later = { ...run("a", row("ratio", 3)), at: "2026-11-28T19:00:00.000Z" };
+		for (const part of [run("a", row("ratio", 2)), run("a", row("size", 4, { scenario: "memory" })), later])
+			recordRun(file, part);
+		const runs = runsOf(file, "a");
+		expect(runs.map(({ rows }) => rows.map(({ label }) => label))).toEqual([["ratio", "size"], ["ratio"]]);
+		expect(document(runs, SCENARIOS)).toContain(
+			"Runs: 2026-11-28 17:40 (load 1.3), 2026-11-28 19:00 (load 1.3).",
+		);
+	});
+
 	it("have the median and the worst of all runs, and judge the worst", () => {
 		const bars = { bar: 2, stretch: 1.5 };
 		const runs = [1.4, 2.1, 1.6].map((median) => run("a", row("ratio", median, bars)));

@@ -5,7 +5,7 @@
  *     npm run bench -- --only json,stream --seconds 3 --rounds 7
  *     npm run bench -- --write
  *
- * Each run of a commit is kept in `.bench.jsonl`. `--write` makes the table of all runs of this commit, so that a row has the
+ * What a run of a commit measures is kept in `.bench.jsonl`, after each scenario. `--write` makes the table of all runs of this commit, so that a row has the
  * median and the worst of several times, and none of another commit.
  */
 import { writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ import { openField } from "./contenders.ts";
 import type { Context } from "./context.ts";
 import { measuredCommit, RUNS_FILE, recordRun, runsOf } from "./runs.ts";
 import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
-import { document, type MeasuredRow, type Run, rowLine } from "./table.ts";
+import { document, type MeasuredRow, rowLine } from "./table.ts";
 
 const names = Object.keys(SCENARIOS) as ScenarioName[];
 const values = readOptions(
@@ -66,24 +66,24 @@ const context: Context = {
 	say: (text) => console.error(text),
 };
 const rows: MeasuredRow[] = [];
+const head = { commit: commit ?? "with changes", at, load };
+let isKept = commit !== undefined;
 try {
 	for (const scenario of names.filter((each) => chosen.includes(each))) {
 		console.error(`\n${scenario}`);
-		for (const row of await SCENARIOS[scenario](context)) {
-			rows.push({ scenario, ...row });
-			console.error(`  ${rowLine(row)}`);
-		}
+		const measured = (await SCENARIOS[scenario](context)).map((row) => ({ scenario, ...row }));
+		for (const row of measured) console.error(`  ${rowLine(row)}`);
+		rows.push(...measured);
+		// Files may have changed meanwhile.
+		isKept &&= measuredCommit() === commit;
+		// A run takes long, so what it has measured is kept if a later scenario fails or somebody stops it.
+		if (isKept) recordRun(RUNS_FILE, { ...head, rows: measured });
 	}
 } finally {
 	await field.close();
 }
-const run: Run = { commit: commit ?? "with changes", at, load, rows };
-console.log(`\n${document([run], names)}`);
-// Files may have changed meanwhile.
-if (commit === undefined || measuredCommit() !== commit)
-	console.error("Files differ from the commit, so this run is not kept for --write.");
-else {
-	recordRun(RUNS_FILE, run);
-	if (values.write)
-		writeFileSync(join(import.meta.dirname, "RESULTS.md"), document(runsOf(RUNS_FILE, commit), names));
-}
+console.log(`\n${document([{ ...head, rows }], names)}`);
+if (!isKept || commit === undefined)
+	console.error("Files differ from the commit, so what was measured since then is not kept for --write.");
+else if (values.write)
+	writeFileSync(join(import.meta.dirname, "RESULTS.md"), document(runsOf(RUNS_FILE, commit), names));

@@ -1,4 +1,7 @@
-/** Runs of the bench on this machine, and the commit that each has measured. `RESULTS.md` has the rows of one commit only. */
+/**
+ * Runs of the bench on this machine, and the commit that each has measured: a line for each scenario of a run. `RESULTS.md` has the
+ * rows of one commit only.
+ */
 import { execFileSync } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,9 +27,14 @@ export function measuredCommit(): string | undefined {
 
 export const recordRun = (file: string, run: Run): void => appendFileSync(file, `${JSON.stringify(run)}\n`);
 
-/** The runs of one commit, in their order. */
+/** The runs of one commit, in their order. Scenarios with the same start belong to one run. */
 export function runsOf(file: string, commit: string): Run[] {
 	if (!existsSync(file)) return [];
-	const lines = readFileSync(file, "utf8").split("\n").filter(Boolean);
-	return lines.map((line) => JSON.parse(line) as Run).filter((run) => run.commit === commit);
+	const runs = new Map<string, Run>();
+	for (const line of readFileSync(file, "utf8").split("\n").filter(Boolean)) {
+		const run = JSON.parse(line) as Run;
+		if (run.commit !== commit) continue;
+		runs.set(run.at, { ...run, rows: [...(runs.get(run.at)?.rows ?? []), ...run.rows] });
+	}
+	return [...runs.values()];
 }
