@@ -64,6 +64,8 @@ const NOT_WAITING = 0.2;
 const POLL_MS = 50;
 /** Of `holdMs`. Leases of a second are overdue by then. Shorter than a caller's patience. */
 const PAUSED_SHARE = 1.3;
+/** Between two looks at an account whose last requests and leases expire, which takes seconds. */
+const SETTLED_POLL_MS = 250;
 const MINUTE_MS = 60_000;
 /** A lease that is not returned is charged within this time. */
 const LEASE_CHARGED_MS = 27_000;
@@ -93,6 +95,7 @@ export async function conserve(options: RunOptions): Promise<Run> {
 		...(shards && { openFiles: OPEN_FILES }),
 	});
 	const agent = agentOf();
+	const answered = new AbortController();
 	const finished = new AbortController();
 	try {
 		const authorizations: Record<Planned["credential"], string> = {
@@ -108,7 +111,7 @@ export async function conserve(options: RunOptions): Promise<Run> {
 		const accesses: AccountAccess[] = accounts.map((account) =>
 			account === "keyed" ? { account, authorization: authorizations.budgeted } : { account },
 		);
-		const observing = watch(gateway, accesses, finished.signal);
+		const observing = watch(gateway, accesses, { answered: answered.signal, finished: finished.signal });
 
 		const records: CallerRecord[] = [];
 		const random = new Random(seed);
@@ -138,6 +141,7 @@ export async function conserve(options: RunOptions): Promise<Run> {
 		await interrupting;
 		// The last requests deliver settlements that could not be delivered before.
 		for (let index = requests; index < plan.length; index++) await sendNext(index + 1);
+		answered.abort();
 
 		const evidence = records.flatMap((received): Evidence[] => {
 			const planned = plan[received.index];
@@ -286,7 +290,7 @@ export async function settled(
 	while (performance.now() < until) {
 		const limitStatus = await gateway.limitStatus(account).catch(() => undefined);
 		if (limitStatus?.openRequests === 0 && limitStatus.openLeases === 0) return;
-		await wait(POLL_MS);
+		await wait(SETTLED_POLL_MS);
 	}
 }
 

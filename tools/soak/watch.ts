@@ -18,22 +18,24 @@ export interface AccountAccess {
 }
 
 const PAUSE_MS = 15;
+/** When all requests are answered, the accounts only charge what expires. */
+const LATE_PAUSE_MS = 100;
 
-/** Runs until `signal` fires. Skips a sample if the gateway does not answer. */
+/** Runs until `finished` fires. Skips a sample if the gateway does not answer. */
 export async function watch(
 	gateway: Gateway,
 	accesses: readonly AccountAccess[],
-	signal: AbortSignal,
+	{ answered, finished }: Record<"answered" | "finished", AbortSignal>,
 ): Promise<Observations> {
 	const observations: Observations = { samples: 0, fullest: 0, maxOpen: 0, overshoots: [] };
-	for (let round = 0; !signal.aborted; round++) {
+	for (let round = 0; !finished.aborted; round++) {
 		const access = accesses[round % accesses.length];
 		if (!access) break;
 		const limitStatus = await gateway
 			.limitStatus(access.account, access.authorization)
 			.catch(() => undefined);
 		if (limitStatus) record(access, limitStatus, observations);
-		await wait(PAUSE_MS, undefined, { signal }).catch(() => {});
+		await wait(answered.aborted ? LATE_PAUSE_MS : PAUSE_MS, undefined, { signal: finished }).catch(() => {});
 	}
 	return observations;
 }
