@@ -19,6 +19,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../../scripts/free-port.ts";
+import { packInto } from "../packed.ts";
 import { ganglion, type Result } from "./run.ts";
 
 const MAX_MEGABYTES = 200;
@@ -39,13 +40,12 @@ const systemNode = execFileSync("node", ["-p", "process.execPath"], {
 let folder = "";
 beforeAll(() => {
 	folder = realpathSync(mkdtempSync(join(tmpdir(), "ganglion-empty-")));
-	const npm = (...args: string[]) =>
-		execFileSync("npm", args, { cwd: folder, env: { ...process.env, PATH, HOME: folder }, stdio: "pipe" });
-	npm("pack", "--silent", "--ignore-scripts", "--pack-destination", folder, resolve("."));
-	const [tarball = ""] = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
+	const env = { ...process.env, PATH, HOME: folder };
+	const tarball = packInto(folder, env);
 	const overrides = { workerd: `file:${resolve("node_modules/workerd")}` };
 	writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, overrides }));
-	npm("install", "--offline", "--no-audit", "--no-fund", `./${tarball}`);
+	const install = ["install", "--offline", "--no-audit", "--no-fund", `./${tarball}`];
+	execFileSync("npm", install, { cwd: folder, env, stdio: "pipe" });
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

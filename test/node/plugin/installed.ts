@@ -17,6 +17,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
+import { packInto } from "../packed.ts";
 
 const MODULES = resolve("node_modules");
 const COPIED = ["miniflare", "wrangler", "@cloudflare/vitest-pool-workers", "@cloudflare/vite-plugin"];
@@ -52,8 +53,7 @@ export function installExample(): Project {
 			overrides: { workerd: `file:${join(MODULES, "workerd")}` },
 		}),
 	);
-	npm("pack", "--silent", "--ignore-scripts", "--pack-destination", folder, resolve("."));
-	const [tarball = ""] = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
+	const tarball = packInto(folder, env);
 	npm("install", "--offline", "--no-audit", "--no-fund", `./${tarball}`);
 	for (const name of packages(MODULES)) bring(name, join(folder, "node_modules", name));
 	return { folder, env, remove: () => rmSync(folder, { recursive: true }) };
