@@ -41,6 +41,7 @@ export default {
 };
 `;
 
+/** One file, because each starts a runtime. */
 const PROBING_TEST = `
 import { env } from "cloudflare:test";
 import { expect, it } from "vitest";
@@ -50,6 +51,12 @@ it("is what every host has", async () => {
 	expect(await probe(env.AI)).toEqual(PROBED);
 	expect(await probeIndex(env.VECTORIZE)).toEqual(INDEX_PROBED);
 	expect(await probeSearch(env.DOCS, env.TEAM)).toEqual(SEARCH_PROBED);
+});
+
+it("answers with weights", async () => {
+	const { response } = await env.LOCAL.run("@cf/meta/llama-3.2-1b-instruct", { prompt: "hi" });
+	console.log(response);
+	expect(response).toContain("llama-3.2-1b-instruct-q4_k_m.gguf");
 });
 `;
 
@@ -67,17 +74,6 @@ await dispose();
 `;
 
 const plugin = { package: "ganglion", name: "ganglion" };
-
-const LOCAL_TEST = `
-import { env } from "cloudflare:test";
-import { expect, it } from "vitest";
-
-it("answers with weights", async () => {
-	const { response } = await env.LOCAL.run("@cf/meta/llama-3.2-1b-instruct", { prompt: "hi" });
-	console.log(response);
-	expect(response).toContain("llama-3.2-1b-instruct-q4_k_m.gguf");
-});
-`;
 
 /** Beside the example's own binding. */
 const BINDINGS = [
@@ -122,7 +118,6 @@ beforeAll(() => {
 	const config = join(project.folder, "wrangler.jsonc");
 	writeFileSync(config, readFileSync(config, "utf8").replace('"bindings": [', `"bindings": [${BINDINGS}`));
 	writeFileSync(join(project.folder, "test/probe.test.ts"), PROBING_TEST);
-	writeFileSync(join(project.folder, "test/local.test.ts"), LOCAL_TEST);
 	writeFileSync(join(project.folder, "scripts/probe.ts"), PROBING_SCRIPT);
 });
 afterEach(stopHosts);
