@@ -161,10 +161,15 @@ class LineReader {
 		}
 	}
 
+	/** Only the new text is searched: a line may come in many pieces. */
 	#push(text: string, isLast: boolean, onLine: (line: string) => void): void {
-		const lines = (this.#rest + text).split("\n");
-		this.#rest = isLast ? "" : (lines.pop() ?? "");
+		const [first = "", ...others] = text.split("\n");
+		this.#rest += first;
+		for (const next of others) {
+			onLine(this.#rest);
+			this.#rest = next;
+		}
 		if (this.#rest.length > MAX_LINE_CHARACTERS) throw this.#unreadable();
-		for (const line of lines) onLine(line);
+		if (isLast) onLine(this.#rest);
 	}
 }
