@@ -658,7 +658,6 @@ describe("a path without a route", () => {
 		["/nothing", "v4"],
 		["/client/v4", "v4"],
 		[`${ai}/nothing`, "v4"],
-		[`/v1/nothing`, "v4"],
 		[`${ai}/v1`, "openai"],
 		[`${ai}/v1/nothing`, "openai"],
 		["/v1beta/nothing", "gemini"],
@@ -674,5 +673,17 @@ describe("a path without a route", () => {
 			if (format !== "gemini") expect(errors).toEqual([{ code: 7000, message: "No route for that URI" }]);
 			expect(error?.message).toBe(format === "v4" ? undefined : "No route for that URI");
 		}
+	});
+
+	it("below /v1, where AI Gateway has addresses too, is refused as OpenAI's until the credential is accepted, and then as v4", async () => {
+		const refused = await send("http://gateway/v1/nothing");
+		expect(refused.status).toBe(401);
+		expect(await refused.json()).toEqual(REFUSAL.openai(401, UNAUTHENTICATED));
+		const response = await send("http://gateway/v1/nothing", ADMIN);
+		expect(response.status).toBe(400);
+		expect(await response.json()).toEqual({
+			...{ result: null, success: false, messages: [] },
+			errors: [{ code: 7000, message: "No route for that URI" }],
+		});
 	});
 });
