@@ -12,20 +12,20 @@ import { ROLES, type Role } from "../pools/replica.ts";
 import { roleProblem, rolesOf } from "../pools/replica-roles.ts";
 import { list } from "../schemas/explain.ts";
 import { wholeCount } from "./amounts.ts";
+import { withShortForm } from "./short-form.ts";
 
 const NAMES = Object.keys(DISAGGREGATIONS) as [DisaggregationName, ...DisaggregationName[]];
 /** One block of the prefix index. Shorter prompts are processed faster than they are transferred. */
 const DEFAULT_MIN_PREFILL_TOKENS = 512;
 
-/** The name of a protocol, or an object with it. */
 export const DisaggregationSetting = lazy(() =>
-	z.preprocess(
-		(setting) => (typeof setting === "string" ? { protocol: setting } : setting),
-		z.strictObject({
+	withShortForm(
+		{ field: "protocol", name: "the name of a protocol" },
+		{
 			protocol: z.enum(NAMES),
 			min_prefill_tokens: wholeCount.optional(),
 			rewrite_remote_host: z.boolean().optional(),
-		}),
+		},
 	),
 );
 

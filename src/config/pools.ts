@@ -8,14 +8,11 @@ import type { PoolSettings } from "../pools/pool-settings.ts";
 import { positiveAmount, positiveCount, timerMs, wholeCount } from "./amounts.ts";
 import { checkRoles, DisaggregationSetting, disaggregationSettings, ReplicaRole } from "./disaggregation.ts";
 import type { Path, Problems } from "./problems.ts";
+import { withShortForm } from "./short-form.ts";
 
-/** An address, or an object with the address and a role. */
-const ReplicaSetting = lazy(() =>
-	z.preprocess(
-		(replica) => (typeof replica === "string" ? { url: replica } : replica),
-		z.strictObject({ url: EngineUrl, ...ReplicaRole() }),
-	),
-);
+const ADDRESS = { field: "url", name: "an address" } as const;
+
+const ReplicaSetting = lazy(() => withShortForm(ADDRESS, { url: EngineUrl, ...ReplicaRole() }));
 
 const MIN_POLL_MS = 500;
 const MIN_REFRESH_MS = 1_000;
@@ -28,34 +25,28 @@ const HttpUrl = lazy(() =>
 	}),
 );
 
-/** The address of a list of replicas, or an object with it. */
+/** A service that lists replicas. */
 const DiscoverSetting = lazy(() =>
-	z.preprocess(
-		(discover) => (typeof discover === "string" ? { url: discover } : discover),
-		z.strictObject({
-			url: HttpUrl(),
-			path: z
-				.string()
-				.regex(/^(\/[^/?#]+)*$/, 'expected "" or a path like "/v1", found another text')
-				.optional(),
-			refresh_ms: timerMs(MIN_REFRESH_MS).optional(),
-		}),
-	),
+	withShortForm(ADDRESS, {
+		url: HttpUrl(),
+		path: z
+			.string()
+			.regex(/^(\/[^/?#]+)*$/, 'expected "" or a path like "/v1", found another text')
+			.optional(),
+		refresh_ms: timerMs(MIN_REFRESH_MS).optional(),
+	}),
 );
 
 const WAKE_COOLDOWN_MS = 60_000;
 const MAX_WAKE_WAIT_MS = 600_000;
 
-/** The address of a service that starts replicas, or an object with it. */
+/** A service that starts replicas. */
 const WakeSetting = lazy(() =>
-	z.preprocess(
-		(wake) => (typeof wake === "string" ? { url: wake } : wake),
-		z.strictObject({
-			url: HttpUrl(),
-			cooldown_ms: timerMs(1_000).optional(),
-			wait_ms: z.number().min(0).max(MAX_WAKE_WAIT_MS).optional(),
-		}),
-	),
+	withShortForm(ADDRESS, {
+		url: HttpUrl(),
+		cooldown_ms: timerMs(1_000).optional(),
+		wait_ms: z.number().min(0).max(MAX_WAKE_WAIT_MS).optional(),
+	}),
 );
 
 /** Engines keep a priority in 32 bits. */

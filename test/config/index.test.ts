@@ -366,6 +366,26 @@ describe("ConfigError", () => {
 			{ kind: "openai", pool: { discover: { url: "http://registry", path: "v1" } } },
 			'BACKENDS.a.pool.discover.path: expected "" or a path like "/v1", found another text',
 		],
+		[
+			{ kind: "openai", url: OLLAMA.url, pool: { wake: 8080 } },
+			"BACKENDS.a.pool.wake: expected an address or an object, found a number",
+		],
+		[
+			{ kind: "openai", pool: { discover: true } },
+			"BACKENDS.a.pool.discover: expected an address or an object, found true",
+		],
+		[
+			{ kind: "openai", pool: { replicas: ["http://gpu-1", 8000] } },
+			"BACKENDS.a.pool.replicas[1]: expected an address or an object, found a number",
+		],
+		[
+			{ kind: "openai", url: OLLAMA.url, pool: { disaggregation: ["nixl"] } },
+			"BACKENDS.a.pool.disaggregation: expected the name of a protocol or an object, found a list",
+		],
+		[
+			{ kind: "openai", url: OLLAMA.url, pool: { wake: { url: "http://scaler", cooldown: 5 } } },
+			'BACKENDS.a.pool.wake.cooldown: expected no such field; did you mean "cooldown_ms"?',
+		],
 		[{ kind: "openai", pool: {} }, "BACKENDS.a: expected either url or urls, found neither"],
 		[
 			{ kind: "openai", pool: { replicas: [] } },
