@@ -4,10 +4,13 @@
  * starts.
  */
 import * as z from "zod";
+import { comparable } from "../scripts/command-names.ts";
+import { settingNames } from "../scripts/setting-names.ts";
 import { type Env, secret } from "../src/config/headers.ts";
 import { type Config, ConfigError, configure } from "../src/config/index.ts";
 import { Problems } from "../src/config/problems.ts";
 import { isRecord } from "../src/core/json.ts";
+import { lazy } from "../src/core/lazy.ts";
 import type { EmbeddedOptions, UrlOptions } from "./api.ts";
 
 export type Source = EmbeddedSource | UrlSource;
@@ -66,8 +69,8 @@ export const LocalEngines = z.union([z.boolean(), z.array(z.int().min(1).max(65_
 
 /** Used by `local-models.ts`, before the settings are read. */
 export const LocalModels = {
-	engine: z.literal("local", { error: 'expected "local", found another value' }),
-	pull: z.boolean({ error: "expected true or false, found another value" }),
+	engine: z.literal("local"),
+	pull: z.boolean(),
 };
 
 /** Validated by `configure`. */
@@ -111,12 +114,13 @@ const Url = (env: Env) =>
 	} satisfies Record<keyof UrlOptions, z.ZodType>);
 
 /**
- * `env` has the secrets that the options may name: the environment of the process, overridden by the Worker's variables.
+ * `env` has the secrets that the options may name: the environment of the process, overridden by the Worker's variables. `platform`: of
+ * the names in it. That of this process if absent.
  * Throws a `ConfigError` that lists all problems.
  */
-export function readOptions(options: Env, env: Env): Source {
+export function readOptions(options: Env, env: Env, platform?: string): Source {
 	if (isSpreadText(options)) throw new ConfigError([`${PLACE}: expected an object, found text`]);
-	return "url" in options ? readUrl(options, env) : readEmbedded(options, env);
+	return "url" in options ? readUrl(options, env, platform) : readEmbedded(options, env, platform);
 }
 
 /** wrangler spreads the options into an object: `"hello"` arrives as `{0: "h", 1: "e", …}`. */
@@ -128,20 +132,23 @@ function isSpreadText(options: Env): boolean {
 	);
 }
 
-function readUrl(options: Env, env: Env): UrlSource {
+function readUrl(options: Env, env: Env, platform?: string): UrlSource {
 	const problems = new Problems();
-	const fields = problems.parse(Url(env), options, [PLACE]);
+	const fields = problems.parse(Url(recorder(env, platform).recorded), options, [PLACE]);
 	if (fields) return { kind: "url", ...fields };
 	throw new ConfigError(problemsOf(() => problems.throwIfAny()));
 }
 
-function readEmbedded(options: Env, env: Env): EmbeddedSource {
+const ABSENT = lazy(() => Object.fromEntries([...settingNames()].map((name) => [name, undefined])));
+
+function readEmbedded(options: Env, env: Env, platform?: string): EmbeddedSource {
 	const problems = new Problems();
 	const fields = problems.parse(Embedded, options, [PLACE]);
 	const { BACKENDS, PROVIDER_KEYS, ROUTES, LIMITS, MODELS, ALIASES, WEB_SEARCH, AI_GATEWAY } = options;
 	const { DEFAULT_BACKEND: fallback = DEFAULT_BACKEND } = options;
-	// Every setting is listed, also absent ones: otherwise environment variables of the same name would be used.
 	const settings = {
+		// Otherwise variables of the environment or of the Worker with the name of a setting would be used.
+		...ABSENT(),
 		BACKENDS,
 		PROVIDER_KEYS,
 		ROUTES,
@@ -152,10 +159,8 @@ function readEmbedded(options: Env, env: Env): EmbeddedSource {
 		DEFAULT_BACKEND: fallback,
 		// `configure` reports a value that is no object.
 		AI_GATEWAY: isRecord(AI_GATEWAY ?? {}) ? { ...GATEWAY_RULES, ...(AI_GATEWAY as object) } : AI_GATEWAY,
-		ALLOW_ANONYMOUS: undefined,
-		ADMIN_TOKEN: undefined,
 	};
-	const { recorded, read } = recorder({ ...env, ...settings });
+	const { recorded, read } = recorder({ ...env, ...settings }, platform);
 	let config: Config | undefined;
 	const problemLines = [
 		...problemsOf(() => problems.throwIfAny()),
@@ -174,16 +179,24 @@ const withoutRates = (limits: unknown = {}): unknown =>
 		: limits;
 
 /** Records which variables are read, so that only secrets named by a setting reach the gateway. */
-function recorder(variables: Env): { recorded: Env; read: Record<string, unknown> } {
+function recorder(variables: Env, platform?: string): { recorded: Env; read: Record<string, unknown> } {
 	const read: Record<string, unknown> = {};
 	const recorded = new Proxy(variables, {
 		get(target, name) {
-			const value: unknown = Reflect.get(target, name);
-			if (typeof name === "string" && value !== undefined) read[name] = value;
+			if (typeof name !== "string") return undefined;
+			const value = target[written(target, name, platform)];
+			if (value !== undefined) read[name] = value;
 			return value;
 		},
 	});
 	return { recorded, read };
+}
+
+/** The name as it is written in `variables`: a copy of the environment of Windows has it only in one case. */
+function written(variables: Env, name: string, platform?: string): string {
+	if (Object.hasOwn(variables, name)) return name;
+	const same = (other: string): boolean => comparable(other, platform) === comparable(name, platform);
+	return Object.keys(variables).find(same) ?? name;
 }
 
 function problemsOf(check: () => void): readonly string[] {

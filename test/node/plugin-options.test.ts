@@ -68,6 +68,41 @@ describe("options of a gateway in the session", () => {
 		});
 	});
 
+	it("hand over no variable with the name of a setting, which other programs have for other purposes", () => {
+		const others = { JOBS: "max", STORAGE: "disk", CORS: "*", PUBLIC_URL: "/app", LEDGER: "1", SHARDS: "x" };
+		expect(readOptions({}, others)).toHaveProperty("variables", {
+			AI_GATEWAY: { any_gateway: true, resumable_streams: true, share_provider_keys: true },
+			DEFAULT_BACKEND: "simulator",
+			LIMITS: { requests_per_minute: "none" },
+		});
+	});
+
+	it("name a secret in any case on Windows, which has one variable for all of them", () => {
+		const options = { BACKENDS: { engine: ENGINE } };
+		const env = { Engine_Key: "sk", routes: "no" };
+		expect(readOptions(options, env, "win32")).toMatchObject({ variables: { ENGINE_KEY: "sk" } });
+		expect(() => readOptions(options, env, "linux")).toThrow("ENGINE_KEY, which is not set");
+		const url = { url: "http://localhost:8787", token: "TOKEN" };
+		expect(readOptions(url, { Token: "t" }, "win32")).toMatchObject({ token: "t" });
+		expect(() => readOptions(url, { Token: "t" }, "linux")).toThrow('did you mean "Token"?');
+	});
+
+	it("take the secret of the Worker before that of the environment in another case", () => {
+		const env = { Engine_Key: "of the environment", ENGINE_KEY: "of the Worker" };
+		expect(readOptions({ BACKENDS: { engine: ENGINE } }, env, "win32")).toHaveProperty(
+			"variables.ENGINE_KEY",
+			"of the Worker",
+		);
+	});
+
+	it.each([
+		["engine", "lokal", 'expected "local", found "lokal"; did you mean "local"?'],
+		["engine", true, 'expected "local", found true'],
+		["pull", "yes", "expected true or false, found text"],
+	])("say what %s: %j should be", (name, value, sentence) => {
+		expect(mistakes({ [name]: value })).toEqual([`dev.options.${name}: ${sentence}`]);
+	});
+
 	it("hand over the keys of providers that they name, and no variable of the environment by their name", () => {
 		const env = { ANTHROPIC_API_KEY: "sk-ant", OTHER_KEY: "no", PROVIDER_KEYS: '{"openai":"OTHER_KEY"}' };
 		expect(readOptions({ PROVIDER_KEYS: { anthropic: "ANTHROPIC_API_KEY" } }, env)).toHaveProperty(
