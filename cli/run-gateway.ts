@@ -12,22 +12,20 @@ import { diskOf } from "../scripts/disk.ts";
 import { fileFailure } from "../scripts/file-failure.ts";
 import { describeFileLimit, fileLimitRefusal, reachFileLimit } from "../scripts/file-limit.ts";
 import { reloadOnChange } from "../scripts/reload.ts";
-import { orStop } from "../scripts/settings.ts";
+import { configureNaming, orStop } from "../scripts/settings.ts";
 import { lockState } from "../scripts/state-lock.ts";
 import { stopWith } from "../scripts/stop-with.ts";
 import { capacityOf } from "../src/config/capacity.ts";
-import { configure, describeRouting } from "../src/config/index.ts";
+import { type Config, describeRouting } from "../src/config/index.ts";
 import { watchDisk } from "./disk-watch.ts";
 import type { Log } from "./log.ts";
 import { olderAccounts } from "./older-accounts.ts";
 import { stopSignals, untilEnd } from "./stop.ts";
 import { type GatewayVariables, startWorkers } from "./workers.ts";
 
-export type GatewayConfig = ReturnType<typeof configure>;
-
 /** The configuration in use, and the variables that it was parsed from. */
 export interface Current {
-	config: GatewayConfig;
+	config: Config;
 	variables: Record<string, unknown>;
 }
 
@@ -67,7 +65,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 	};
 	const initial = orStop(readVariables);
 	const variables = { ...initial.vars, ...initial.secrets };
-	const current: Current = { config: orStop(() => configure(variables)), variables };
+	const current: Current = { config: orStop(() => configureNaming(variables, process.env)), variables };
 	const state = await lockState(options.state).catch((error: unknown) =>
 		stopWith(`cannot keep state in ${options.state}: ${fileFailure(error)}`),
 	);
@@ -112,7 +110,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 		read() {
 			const { vars, secrets } = readVariables();
 			const next = { ...vars, ...secrets };
-			current.config = configure(next);
+			current.config = configureNaming(next, process.env);
 			current.variables = next;
 			return next;
 		},
@@ -142,7 +140,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 }
 
 /** Of the backends that routes name. */
-function adapterFolders({ routing }: GatewayConfig): Map<string, string> {
+function adapterFolders({ routing }: Config): Map<string, string> {
 	const { defaultBackend, routes } = routing;
 	const backends = routes.flatMap(({ targets }) => targets.map(({ backend }) => backend));
 	return new Map(

@@ -26,7 +26,7 @@ import { USUAL_PORTS } from "./engines/probe.ts";
 import { refuseNpmOptions } from "./options.ts";
 import { endWithThisProcess, whenParentExits } from "./parent.ts";
 import { DIST } from "./root.ts";
-import { orStop, PROJECT_CONFIG, SERVED_BUILD, warnings } from "./settings.ts";
+import { configureNaming, orStop, PROJECT_CONFIG, SERVED_BUILD, warnings } from "./settings.ts";
 import { stopWith } from "./stop-with.ts";
 
 const DEFAULT_PORT = "8787";
@@ -219,7 +219,7 @@ function variablesOfWorker(): Record<string, unknown> {
 
 /** Uses the Worker's own parser, so that mistakes stop the command before anything starts. */
 function routingLines(): string[] {
-	const config = configure(variablesOfWorker());
+	const config = configureNaming(variablesOfWorker());
 	return local ? linesOfEngines(local) : describeRouting(config);
 }
 

@@ -1,7 +1,7 @@
 /** The settings of a Worker that runs without wrangler. */
 import { join } from "node:path";
 import * as z from "zod";
-import { ConfigError, configure } from "../src/config/index.ts";
+import { type Config, ConfigError, configure } from "../src/config/index.ts";
 import { warningsOf } from "../src/config/warnings.ts";
 import { didYouMean } from "../src/core/did-you-mean.ts";
 import { noSuchSetting } from "./command-names.ts";
@@ -71,21 +71,31 @@ export function warnings(
 	variables: object,
 	environment: Readonly<Record<string, unknown>> = {},
 ): string {
-	const lines = [
-		...misspelled(variables),
-		...misspelledInEnvironment(environment, new Set(Object.keys(variables))),
-		...warningsOf(config),
-	].map((line) => `    ${line}\n`);
+	const lines = [...misspelled(variables, environment), ...warningsOf(config)].map((line) => `    ${line}\n`);
 	return lines.length > 0 ? `\n  Warnings\n${lines.join("")}` : "";
 }
 
-/** Variables that no setting reads, with a name similar to a setting's. A secret may have any name. */
-function misspelled(variables: object): string[] {
+/** As `configure`. The error also lists misspelled names of settings, because they are often the cause of its mistakes. */
+export function configureNaming(
+	variables: object,
+	environment: Readonly<Record<string, unknown>> = {},
+): Config {
+	try {
+		return configure(variables);
+	} catch (error) {
+		if (!(error instanceof ConfigError)) throw error;
+		throw new ConfigError(error.problems, misspelled(variables, environment));
+	}
+}
+
+/** Names that no setting reads, and that resemble one. The variables have the names of secrets too, which may be any. */
+function misspelled(variables: object, environment: Readonly<Record<string, unknown>>): string[] {
 	const settings = settingNames();
-	return Object.keys(variables).flatMap((name) => {
+	const own = Object.keys(variables).flatMap((name) => {
 		const guess = settings.has(name) ? "" : didYouMean(name, [...settings]);
 		return guess ? [noSuchSetting(name, guess)] : [];
 	});
+	return [...own, ...misspelledInEnvironment(environment, new Set(Object.keys(variables)))];
 }
 
 /** Stops the command for a mistake in the configuration, before anything starts. */
@@ -107,10 +117,12 @@ export function fromEnvironment({ vars, secrets }: Variables): Pick<Variables, "
 			const value = typeof name === "string" ? process.env[name] : undefined;
 			if (value === undefined || typeof name !== "string") return Reflect.get(target, name);
 			found[name] = value;
+			// Its name is used.
+			target[name] = value;
 			return value;
 		},
 	});
-	configure(recording);
+	configureNaming(recording, process.env);
 	const remaining = Object.entries(vars).filter(([name]) => !(name in found));
 	return { vars: Object.fromEntries(remaining), secrets: { ...secrets, ...found } };
 }

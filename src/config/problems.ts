@@ -13,9 +13,12 @@ export class ConfigError extends Error {
 	/** One line each. */
 	readonly problems: readonly string[];
 
-	constructor(problems: readonly string[]) {
+	/** `warnings`: what may be the cause of the mistakes. */
+	constructor(problems: readonly string[], warnings: readonly string[] = []) {
 		const title = problems.length === 1 ? "a mistake" : `${problems.length} mistakes`;
-		super(`The configuration has ${title}:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+		const lines = problems.map((problem) => `  ${problem}`);
+		const notes = warnings.length === 0 ? [] : ["Warnings:", ...warnings.map((warning) => `  ${warning}`)];
+		super([`The configuration has ${title}:`, ...lines, ...notes].join("\n"));
 		this.problems = problems;
 	}
 }

@@ -1,9 +1,11 @@
 import { globSync, readFileSync } from "node:fs";
-import { expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { misspelledConnection } from "../../scripts/command-names.ts";
 import { misspelledInEnvironment } from "../../scripts/environment-names.ts";
-import { warnings } from "../../scripts/settings.ts";
+import { configureNaming, fromEnvironment, warnings } from "../../scripts/settings.ts";
 import { configure } from "../../src/config/index.ts";
+
+afterEach(() => void vi.unstubAllEnvs());
 
 const SECRET = "sk-very-secret";
 const read = (name: string, used: string[] = []) =>
@@ -85,6 +87,48 @@ it("a name that the configuration reads is none, such as that of a secret", () =
 	const shown = warnings(configure(key), key, { ROUTE: SECRET });
 	expect(shown).toContain('did you mean "ROUTES"?');
 	expect(shown).not.toContain(SECRET);
+});
+
+const ROUTES = { "*": [{ backend: "vllm" }] };
+const MISTAKE = `The configuration has a mistake:
+  ROUTES["*"][0].backend: expected "simulator", found "vllm": BACKENDS is not set, so add this backend there`;
+
+it.each([
+	["of the environment", {}, { BACKEND: SECRET }, "BACKEND of the environment"],
+	["of a configuration file", { BACKEND: SECRET }, {}, "BACKEND"],
+	["of both", { BACKEND: SECRET }, { BACKEND: SECRET }, "BACKEND"],
+])(
+	"a mistake that stops the start is followed by a misspelled name %s",
+	(_, variables, environment, name) => {
+		expect(() => configureNaming({ ROUTES, ...variables }, environment)).toThrow(
+			expect.objectContaining({
+				message: `${MISTAKE}
+Warnings:
+  ${name}: no setting has this name, so it has no effect; did you mean "BACKENDS"?`,
+			}),
+		);
+	},
+);
+
+it("a mistake without a misspelled name is alone", () => {
+	expect(() => configureNaming({ ROUTES }, { PATH: "/bin", ROUTES: "{}" })).toThrow(
+		expect.objectContaining({ message: MISTAKE }),
+	);
+});
+
+it("a mistake in the environment is followed by its misspelled names, and by no name of a secret", () => {
+	vi.stubEnv("ROUTES", JSON.stringify({ "*": [{ backend: "other" }] }));
+	vi.stubEnv("BACKENDS", '{"vllm":{"kind":"openai","url":"http://a","key":"GANGLION_KEY"}}');
+	vi.stubEnv("GANGLION_KEY", SECRET);
+	vi.stubEnv("LIMIT", SECRET);
+	expect(() => fromEnvironment({ vars: {}, secrets: {}, bindings: {} })).toThrow(
+		expect.objectContaining({
+			message: `The configuration has a mistake:
+  ROUTES["*"][0].backend: expected "vllm" or "simulator", found "other"
+Warnings:
+  LIMIT of the environment: no setting has this name, so it has no effect; did you mean "LIMITS"?`,
+		}),
+	);
 });
 
 it("knows each name of Ganglion in the sources of the commands", () => {
