@@ -19,7 +19,7 @@ export interface Finding {
 		| ("list" | "reachable" | "key" | "address" | "model" | "price" | "context")
 		| ("storage" | "disk" | "state" | "files")
 		| ("gateways" | "guard" | "collector")
-		| ("llama-server" | "weights");
+		| ("llama-server" | "weights" | "packages");
 	/** `warning`: works, but may be a mistake. */
 	result: "ok" | "failed" | "warning";
 	detail: string;

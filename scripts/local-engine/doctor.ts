@@ -2,11 +2,13 @@
 import * as z from "zod";
 import type { Finding } from "../engines/doctor.ts";
 import { findLlamaServer } from "./binary.ts";
+import { installProblem } from "./packages.ts";
 import { LocalProblem } from "./problem.ts";
 import { sizeText } from "./progress.ts";
 import { checkMemory } from "./room.ts";
 import { LOCAL } from "./settings.ts";
-import { allPresent, modelsFolder, type PresentWeights } from "./store.ts";
+import { allPresent, FOLDER_SETTING, modelsFolder, type PresentWeights } from "./store.ts";
+import { folderProblem } from "./unwritable.ts";
 
 /** A row of `/client/v4/local-models`. Shares are from 0 to 1. */
 export const RunningModel = z.object({
@@ -46,11 +48,17 @@ export async function examineLocalModels(
 					const state = running.find(({ name }) => name === one.weights.name);
 					return finding("weights", problem ? "warning" : "ok", problem ?? describe(one) + stateText(state));
 				});
+	const unwritable = folderProblem(folder, FOLDER_SETTING);
+	const uninstallable = installProblem(env);
 	const downloads = running.filter(({ state }) => state === "downloading");
 	const problems = running.filter(({ problem }) => problem !== undefined);
 	return [
 		server,
 		...weights,
+		...(unwritable === undefined
+			? []
+			: [finding("weights", present.length === 0 ? "failed" : "warning", unwritable)]),
+		...(uninstallable === undefined ? [] : [finding("packages", "warning", uninstallable)]),
 		...downloads.map((one) => finding("weights", "ok", `${one.name} is not complete${stateText(one)}`)),
 		...problems.map(({ problem = "" }) => finding("weights", "warning", problem)),
 	];

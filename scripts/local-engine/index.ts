@@ -4,6 +4,7 @@ import { findLlamaServer } from "./binary.ts";
 import { Commands, type Engines } from "./commands.ts";
 import { type Door, type Engine, openDoor } from "./door.ts";
 import { Library } from "./library.ts";
+import { installProblem } from "./packages.ts";
 import { presetOf, sectionsOf } from "./preset.ts";
 import { LocalProblem } from "./problem.ts";
 import { checkLocked, readProjectLock } from "./project-lock.ts";
@@ -12,8 +13,9 @@ import { Router, type RouterModelsSetting } from "./router.ts";
 import { Sidecar } from "./sidecar.ts";
 import { sourceOf } from "./sources.ts";
 import { loadProblem, statusOf } from "./status.ts";
-import { modelsFolder, type PresentWeights } from "./store.ts";
+import { FOLDER_SETTING, modelsFolder, type PresentWeights } from "./store.ts";
 import { isOnnx, WEIGHTS } from "./table.ts";
+import { folderProblem } from "./unwritable.ts";
 
 interface LocalEngineOptions {
 	env: Readonly<Record<string, string | undefined>>;
@@ -62,6 +64,11 @@ export class LocalEngine {
 				changed?.();
 			},
 		});
+		const unwritable = folderProblem(folder, FOLDER_SETTING);
+		if (unwritable !== undefined) log(`No weights can be downloaded: ${unwritable}`);
+		const uninstallable = installProblem(env);
+		if (uninstallable !== undefined)
+			log(`The packages that run ONNX models cannot be installed: ${uninstallable}`);
 		for (const { weights } of presetOf(library.present).refused)
 			log(
 				`${weights.name} is left out: llama-server cannot read a path with a line break, ";" or "#" (${folder})`,

@@ -23,7 +23,7 @@ import { endWithThisProcess } from "../parent.ts";
 import { DIST, IS_BUILT, ROOT } from "../root.ts";
 import { holdFile } from "./lock.ts";
 import { LocalProblem } from "./problem.ts";
-import { unwritable } from "./unwritable.ts";
+import { folderProblem, unwritable } from "./unwritable.ts";
 
 /** The environment variable with the folder of the packages. */
 export const PACKAGES_SETTING = "GANGLION_ENGINE_PACKAGES";
@@ -56,6 +56,10 @@ function installFolder(env: Environment): string {
 }
 
 export const isInstalled = (env: Environment): boolean => existsSync(installFolder(env));
+
+/** Why the packages cannot be installed at their first use. Absent: they can, or are. */
+export const installProblem = (env: Environment): string | undefined =>
+	isInstalled(env) ? undefined : folderProblem(packagesFolder(env), PACKAGES_SETTING);
 
 /** Returns the path of the server's program. Throws a problem if npm cannot install the packages. */
 export async function installEngine(env: Environment, log: (line: string) => void): Promise<string> {

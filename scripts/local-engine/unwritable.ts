@@ -1,5 +1,7 @@
 /** A folder that cannot be written, as a sentence with the cure. */
 import { join, sep } from "node:path";
+import { existing } from "../disk.ts";
+import { writeFailure } from "../write-failure.ts";
 import { LocalProblem } from "./problem.ts";
 
 interface FileFailure extends Error {
@@ -11,12 +13,26 @@ interface FileFailure extends Error {
 /** Of the owner, the rights, the disk's mount, or a file where a folder should be. */
 const CODES: ReadonlySet<string> = new Set(["EACCES", "EEXIST", "ENOTDIR", "EPERM", "EROFS"]);
 
+const FULL: ReadonlySet<string> = new Set(["EDQUOT", "ENOSPC"]);
+
 const isFileFailure = (error: unknown): error is FileFailure =>
 	error instanceof Error &&
 	"code" in error &&
 	typeof error.code === "string" &&
 	"path" in error &&
 	typeof error.path === "string";
+
+/** The sentence about a folder before anything is written into it. It need not exist. Absent: it can be written. */
+export function folderProblem(folder: string, setting: string): string | undefined {
+	const path = existing(folder);
+	const code = writeFailure(path)?.code;
+	return code && `${path} cannot be written (${code}): ${cureOf(code, setting)}`;
+}
+
+function cureOf(code: string, setting: string): string {
+	if (FULL.has(code)) return `make space, or set ${setting} to a folder on another disk`;
+	return `${CODES.has(code) ? "change its owner or its rights, or " : ""}set ${setting} to another folder`;
+}
 
 /** `setting`: the variable with the folder. Another failure is returned as it is. */
 export function unwritable(error: unknown, folder: string, setting: string): unknown {
@@ -29,9 +45,7 @@ export function unwritable(error: unknown, folder: string, setting: string): unk
 	if (!(isAbove || isBelow) || !(isNoPlace || CODES.has(code))) return error;
 	return new LocalProblem(
 		"no_room",
-		isNoPlace
-			? `${path} cannot be created (${code}): set ${setting} to another folder`
-			: `${path} cannot be written (${code}): change its owner or its rights, or set ${setting} to another folder`,
+		`${path} cannot be ${isNoPlace ? "created" : "written"} (${code}): ${cureOf(code, setting)}`,
 		{ cause: error },
 	);
 }
