@@ -1,12 +1,10 @@
 /** The HTTP app: middleware and the routes. */
 import type { Hono } from "hono";
-// `hono` itself also loads the routers that this app does not use.
-import { HonoBase } from "hono/hono-base";
 import { toAiError } from "./core/errors.ts";
 import { Authenticator } from "./http/authenticate.ts";
-import { CachingRouter } from "./http/caching-router.ts";
 import type { Access } from "./http/credentials.ts";
 import { type CorsSetting, crossOrigin } from "./http/cross-origin.ts";
+import { emptyApp } from "./http/empty-app.ts";
 import { failureEnvelope } from "./http/envelope.ts";
 import { localOnly } from "./http/local-only.ts";
 import { mountRoutes } from "./http/mount-routes.ts";
@@ -15,7 +13,7 @@ import { ROUTES, UNKNOWN_PATHS } from "./surfaces/routes.ts";
 import type { AppServices } from "./surfaces/services.ts";
 
 export function createApp(services: AppServices, { cors, ...access }: Access & { cors?: CorsSetting }): Hono {
-	const app: Hono = new HonoBase({ strict: false, router: new CachingRouter() });
+	const app: Hono = emptyApp();
 	for (const address of BASE_ADDRESSES)
 		app.get(address, async (c, next) => (c.req.method === "HEAD" ? c.body(null, 204) : next()));
 	if (cors) app.use(crossOrigin(cors));

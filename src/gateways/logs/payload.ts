@@ -1,5 +1,6 @@
 /** The bodies of a request in its log. */
 import { Buffer } from "node:buffer";
+import { copied } from "../../core/copied.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 import type { StepBody } from "../request.ts";
 import type { Payload } from "./log-row.ts";
@@ -17,9 +18,6 @@ export const payloadOf = (text: string, max: number): Payload =>
 		? { text, complete: true }
 		: // A character outside the basic plane has two units. The text must not end between them.
 			{ text: copied(text.slice(0, max).replace(/[\ud800-\udbff]$/, "")), complete: false };
-
-/** A part of a text would keep all of it in memory until the log is sent. */
-const copied = (part: string): string => Buffer.from(part).toString();
 
 /** `size`: bytes. `payload`: absent if it is not text, or not collected. */
 export interface LoggedBody {

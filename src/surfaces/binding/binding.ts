@@ -5,7 +5,6 @@
  * `author/model` on `/run`, whose default is the gateway `default`. A websocket has no gateway.
  */
 import type { Context, Hono } from "hono";
-import { HonoBase } from "hono/hono-base";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
@@ -25,7 +24,7 @@ import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
 import { verifyCaller } from "../../http/authenticate.ts";
 import { countBody, isSmallJson, parseText, readBody, readJson } from "../../http/body.ts";
 import { boundDepth } from "../../http/bound-depth.ts";
-import { CachingRouter } from "../../http/caching-router.ts";
+import { emptyApp } from "../../http/empty-app.ts";
 import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
 import type { FailureFormat } from "../../http/failure-formats.ts";
 import { type Authentication, mountRoutes } from "../../http/mount-routes.ts";
@@ -117,7 +116,7 @@ const apps = new WeakMap<AppServices, Wire>();
 export function wireOf(services: AppServices): Wire {
 	const existing = apps.get(services);
 	if (existing) return existing;
-	const app: Wire = new HonoBase({ strict: false, router: new CachingRouter() });
+	const app: Wire = emptyApp();
 	mountRoutes(
 		app,
 		{ routes: wireRoutes, unknown: wireUnknown },
