@@ -161,15 +161,15 @@ class LineReader {
 		}
 	}
 
-	/** Only the new text is searched: a line may come in many pieces. */
+	/** Only the new text is searched: a line may come in many pieces. Its bound does not depend on them. */
 	#push(text: string, isLast: boolean, onLine: (line: string) => void): void {
-		const [first = "", ...others] = text.split("\n");
-		this.#rest += first;
-		for (const next of others) {
+		const parts = text.split("\n");
+		for (const [i, part] of parts.entries()) {
+			this.#rest += part;
+			if (this.#rest.length > MAX_LINE_CHARACTERS) throw this.#unreadable();
+			if (i === parts.length - 1 && !isLast) return;
 			onLine(this.#rest);
-			this.#rest = next;
+			this.#rest = "";
 		}
-		if (this.#rest.length > MAX_LINE_CHARACTERS) throw this.#unreadable();
-		if (isLast) onLine(this.#rest);
 	}
 }

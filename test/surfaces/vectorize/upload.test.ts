@@ -59,3 +59,18 @@ it("refuses a line that does not end, in pieces", async () => {
 	expect(refused.status).toBe(400);
 	expect(await refused.json()).toMatchObject({ errors: [{ code: 40023 }] });
 });
+
+it.each([
+	["one piece", 10_000_000],
+	["pieces", 4_096],
+])("accepts a line of 1,000,000 characters, and refuses one with one more: in %s", async (_, size) => {
+	const line = (id: string, characters: number): string =>
+		JSON.stringify({ id, values: [1, 1] }).padEnd(characters);
+	const longest = `${line("first", 1_000_000)}\n${line("second", 1_000_000)}`;
+	expect((await upsert(piecesOf(longest, size))).status).toBe(200);
+	for (const body of [`${line("third", 1_000_001)}\n`, line("third", 1_000_001)]) {
+		const refused = await upsert(piecesOf(body, size));
+		expect(refused.status).toBe(400);
+		expect(await refused.json()).toMatchObject({ errors: [{ code: 40023 }] });
+	}
+});
