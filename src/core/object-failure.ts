@@ -1,6 +1,6 @@
 /** Failures of Durable Objects that cannot be called, or cannot write. */
 import { diskSpace } from "./disk-space.ts";
-import { AiError } from "./errors.ts";
+import { AiError, type FailureKey } from "./errors.ts";
 
 const RETRY_SECONDS = 10;
 
@@ -10,14 +10,14 @@ export const objectUnavailable = (cause: unknown): AiError =>
 		? new AiError("diskFull", undefined, { cause, retryAfter: RETRY_SECONDS })
 		: new AiError("ledgerUnavailable", undefined, { cause });
 
-/** The same for an object that stores something else than accounts. */
-export const storageUnavailable = (cause: unknown): AiError =>
+/** The same for an object that stores something else than accounts. `key`: of the failure on a disk with space. */
+export const storageUnavailable = (cause: unknown, key: FailureKey = "storageUnavailable"): AiError =>
 	diskSpace.isLow
 		? new AiError("diskFull", "The disk of the gateway is full: its storage cannot be read or written", {
 				cause,
 				retryAfter: RETRY_SECONDS,
 			})
-		: new AiError("storageUnavailable", undefined, { cause });
+		: new AiError(key, undefined, { cause });
 
 /** Whether the object of an account could not be called, or could not write. */
 export const isObjectFailure = ({ key }: Pick<AiError, "key">): boolean =>

@@ -9,6 +9,11 @@ import { runBytes } from "../../src/core/process-counts.ts";
 import { RuntimeDelay } from "../../src/core/runtime-delay.ts";
 import { RunBytes, type StreamRunCalls } from "../../src/gateways/client/run-bytes.ts";
 import { Jobs } from "../../src/jobs/client/jobs.ts";
+import { StoredResponses } from "../../src/responses/client/stored-responses.ts";
+import { SearchInstances } from "../../src/retrieval/search/client/search-instances.ts";
+import { builtinStore } from "../../src/retrieval/vectors/client/builtin-store.ts";
+import { VectorIndexes } from "../../src/retrieval/vectors/client/vector-indexes.ts";
+import type { VectorIndexRecord } from "../../src/retrieval/vectors/records.ts";
 import { AccountBlobs } from "../../src/storage/blobs/account-blobs.ts";
 import { QueueClient } from "../../src/storage/queue/queue-client.ts";
 import { connections, GuardCounts } from "../../src/surfaces/operations/guard-counts.ts";
@@ -26,6 +31,16 @@ const newGateway = () => {
 	return { ...testGateway({ vars: ENGINE_VARS, fetch: engine.fetch }), requests: engine.requests };
 };
 const BLOBS = { contents: () => undefined, maxBytes: () => 1_000, uuid: () => "id" };
+const RESPONSES = { bounds: testGateway().services.storedResponses.bounds, now: () => 0 };
+const INDEX: VectorIndexRecord = {
+	...{ name: "docs", dimensions: 2, metric: "cosine", store: "builtin", object: "team/1" },
+	...{ delayMs: 0, createdAt: 0, modifiedAt: 0 },
+};
+type Indexes = ConstructorParameters<typeof VectorIndexes>[0];
+type Instances = ConstructorParameters<typeof SearchInstances>[0];
+/** The services that a failed call uses. */
+const withSettings = <Services>(services: Partial<Services>): Services =>
+	({ settings: { placement: { stores: new Map() } }, ...services }) as unknown as Services;
 const CHAT = { model: MODEL, messages: [{ role: "user", content: "Hi" }] };
 
 describe("a full disk", () => {
@@ -86,6 +101,13 @@ describe("a full disk", () => {
 		["files", (object) => new Jobs({ object, bounds: testGateway().services.jobs.bounds }).usage("team")],
 		["the queue", (object) => new QueueClient(object).counts()],
 		["objects", (object) => new AccountBlobs("team", { ...BLOBS, object }).get("files/1")],
+		["responses", (object) => new StoredResponses({ ...RESPONSES, object }).usage("team")],
+		["indexes", (registry) => new VectorIndexes(withSettings<Indexes>({ registry })).list("team")],
+		["an index", (object) => builtinStore({ account: "team", index: INDEX, object }).info()],
+		[
+			"AI Search",
+			(object) => new SearchInstances(withSettings<Instances>({ searchRegistry: object })).usage("team"),
+		],
 	])("is the reason that the object of %s cannot be called: 503", async (_, call) => {
 		const broken = (): never => {
 			throw new Error("database or disk is full");

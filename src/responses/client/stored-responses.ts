@@ -7,7 +7,7 @@
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { hasPassed } from "../../core/elapsed.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
-import { requireDiskSpace } from "../../core/object-failure.ts";
+import { requireDiskSpace, storageUnavailable } from "../../core/object-failure.ts";
 import { callPart } from "../../core/object-parts.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { PipelineServices } from "../../pipeline/services.ts";
@@ -148,7 +148,7 @@ export class StoredResponses {
 			return await method(this.#services.object(account));
 		} catch (cause) {
 			if (cause instanceof AiError) throw cause;
-			throw new AiError("responseStoreUnavailable", undefined, { cause });
+			throw storageUnavailable(cause, "responseStoreUnavailable");
 		}
 	}
 }

@@ -1,6 +1,6 @@
 /** An isolate's client of the AI Search instances of all accounts: the registry of an account, and the objects of its instances. */
 import { AiError } from "../../../core/errors.ts";
-import { requireDiskSpace } from "../../../core/object-failure.ts";
+import { requireDiskSpace, storageUnavailable } from "../../../core/object-failure.ts";
 import type { Caller } from "../../../pipeline/request.ts";
 import type { RemoteCalls } from "../../../storage/remote-calls.ts";
 import type { SearchInstanceObject } from "../durable/search-instance.ts";
@@ -275,7 +275,7 @@ export class SearchInstances {
 			return await method();
 		} catch (cause) {
 			if (cause instanceof AiError) throw cause;
-			throw new AiError("searchUnavailable", undefined, { cause });
+			throw storageUnavailable(cause, "searchUnavailable");
 		}
 	}
 }

@@ -1,5 +1,6 @@
 /** The kind `builtin`: an exact scan in Durable Objects. A part of a mutation is at most one call of the runtime, which takes 32 MiB. */
 import { AiError } from "../../../core/errors.ts";
+import { storageUnavailable } from "../../../core/object-failure.ts";
 import { type IndexAnswer, valueIn } from "../durable/index-answer.ts";
 import type { MutationDetail, MutationPart } from "../durable/journal.ts";
 import type { IndexSize } from "../durable/registry.ts";
@@ -54,7 +55,7 @@ async function called<Value>(method: () => Promise<Value>): Promise<Value> {
 		return await method();
 	} catch (cause) {
 		if (cause instanceof AiError) throw cause;
-		throw new AiError("vectorsUnavailable", undefined, { cause });
+		throw storageUnavailable(cause, "vectorsUnavailable");
 	}
 }
 

@@ -6,7 +6,7 @@ import { utcDay } from "../../../accounts/clock.ts";
 import { BoundedMap } from "../../../core/bounded-map.ts";
 import { hasPassed } from "../../../core/elapsed.ts";
 import { AiError } from "../../../core/errors.ts";
-import { requireDiskSpace } from "../../../core/object-failure.ts";
+import { requireDiskSpace, storageUnavailable } from "../../../core/object-failure.ts";
 import type { VectorDay, VectorPeriod } from "../durable/day-table.ts";
 import { valueIn } from "../durable/index-answer.ts";
 import type { Creation, IndexSize, VectorUsage } from "../durable/registry.ts";
@@ -257,7 +257,7 @@ export class VectorIndexes {
 			return await method(this.#services.registry(account));
 		} catch (cause) {
 			if (cause instanceof AiError) throw cause;
-			throw new AiError("vectorsUnavailable", undefined, { cause });
+			throw storageUnavailable(cause, "vectorsUnavailable");
 		}
 	}
 }
