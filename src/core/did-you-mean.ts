@@ -11,7 +11,7 @@ export function didYouMean(name: string, candidates: readonly string[]): string 
 /** The same for the name of a field, which may also be another form of the word: `retry` of `retries`, `passthru` of `passthrough`. */
 export function fieldMeant(name: string, fields: readonly string[]): string {
 	const question = didYouMean(name, fields);
-	if (question !== "") return question;
+	if (question !== "" || name.length > MAX_FIELD_NAME) return question;
 	const found = fields
 		.map((field) => ({ field, shared: sharedStem(name.toLowerCase(), field.toLowerCase()) }))
 		.filter(({ shared }) => shared > 0)
@@ -62,6 +62,8 @@ const MIN_PART = 3;
 const MIN_STEM = 4;
 /** Of the shorter word. */
 const STEM_SHARE = 2 / 3;
+/** Characters. A longer name is no form of a field's name. */
+const MAX_FIELD_NAME = 100;
 
 const wordsIn = (name: string): string[] => name.split(/[^\p{L}\p{N}]+/u);
 

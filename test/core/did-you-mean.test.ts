@@ -57,6 +57,7 @@ describe("fieldMeant", () => {
 		["limit", ["live", "list"], undefined],
 		["total", ["tokens", "tools"], undefined],
 		["fallback", ROUTE, undefined],
+		["retry ".repeat(200_000), ROUTE, undefined],
 		["", ROUTE, undefined],
 	])("%j among %j: %j", (name, fields, guess) => {
 		expect(fieldMeant(name, fields)).toBe(guess === undefined ? "" : `; did you mean "${guess}"?`);
