@@ -83,7 +83,7 @@ const FIRST_SEGMENTS = lazy(
 );
 
 /** Whether a path begins as one of OpenAI, such as `/v1/chat/`. It may be asked without a credential: the search of the address that is meant costs more than the refusal. */
-export const beginsAsOpenAi = (path: string): boolean => FIRST_SEGMENTS().has(path.split("/")[2]);
+export const beginsAsOpenAi = (path: string): boolean => FIRST_SEGMENTS().has(path.split("/", 3)[2]);
 
 const absent = [
 	...DESCRIPTIONS.map(({ pattern, description }) => ({ path: pattern, explain: () => description })),
