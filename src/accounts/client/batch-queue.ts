@@ -2,7 +2,8 @@
  * Batches this isolate's calls of one object: the admissions of an account, or the calls for several accounts of a shard.
  *
  * A call costs more than the work that it does, and the object answers only when its writes are on the disk. So while a call is
- * under way, later requests wait and share the next call. A request that finds no call under way never waits.
+ * under way, later requests wait and share the next call. A request that finds no call under way never waits. If many wait at the
+ * end of a call, the next one starts after a pause, and has those too that arrive meanwhile.
  *
  * The request that has waited longest makes the next call, in its own I/O context, and resolves the others. The runtime may
  * end that context, and a call may hang, so no request waits longer than `MAX_WAIT_MS` to be part of a call.
@@ -13,6 +14,11 @@ import { settledElsewhere } from "../../core/settled-elsewhere.ts";
 
 /** Many times the duration of a call. */
 const MAX_WAIT_MS = 100;
+/** As many that wait at the end of a call mean load. With fewer, a pause makes each wait longer and saves no call. */
+const MANY_WAITING = 8;
+/** The pause between two calls under load, as a multiple of the time that the first one took. */
+const PAUSE_FACTOR = 3;
+const MAX_PAUSE_MS = 10;
 /** Items in one call, so that it does not block the object for long. */
 const MAX_BATCH = 100;
 
@@ -31,8 +37,8 @@ type CallOutcome<Answer> = { answer: Answer } | { error: unknown };
 interface QueuedItem<Item, Answer> {
 	item: Item;
 	isAnswered: boolean;
-	/** Resolves with the answer, or with `call` if this request must make the next call. */
-	result: PromiseWithResolvers<{ answer: Answer } | "call">;
+	/** Resolves with the answer, or with the time until this request must make the next call. */
+	result: PromiseWithResolvers<{ answer: Answer } | { callInMs: number }>;
 }
 
 export class BatchQueue<Item, Answer> {
@@ -58,9 +64,10 @@ export class BatchQueue<Item, Answer> {
 		if (!hasPassed(MAX_WAIT_MS, this.#current?.since, this.#services.now())) this.#wait(queued);
 		else this.#call(queued, callAll);
 		for (;;) {
-			const answer = await queued.result.promise;
-			if (answer !== "call") return answer.answer;
+			const result = await queued.result.promise;
+			if ("answer" in result) return result.answer;
 			queued.result = settledElsewhere();
+			if (result.callInMs > 0) await this.#services.wait(result.callInMs);
 			this.#call(queued, callAll);
 		}
 	}
@@ -79,7 +86,7 @@ export class BatchQueue<Item, Answer> {
 		const position = this.#waiting.indexOf(queued);
 		if (position >= 0) {
 			this.#waiting.splice(position, 1);
-			queued.result.resolve("call");
+			queued.result.resolve({ callInMs: 0 });
 			return;
 		}
 		await this.#services.wait(LOST_AFTER_MS);
@@ -106,9 +113,12 @@ export class BatchQueue<Item, Answer> {
 		// A later call did not wait for this one, and starts the next one itself.
 		if (this.#current !== call) return;
 		// The request that has waited longest makes the next call.
+		const now = this.#services.now();
+		const callInMs =
+			this.#waiting.length >= MANY_WAITING ? Math.min(PAUSE_FACTOR * (now - call.since), MAX_PAUSE_MS) : 0;
 		const next = this.#waiting.shift();
-		this.#current = next && { since: this.#services.now() };
-		next?.result.resolve("call");
+		this.#current = next && { since: now };
+		next?.result.resolve({ callInMs });
 	}
 }
 

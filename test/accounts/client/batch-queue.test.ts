@@ -130,6 +130,33 @@ describe("admissions", () => {
 		expect(calls.map(({ tickets }) => tickets.length)).toEqual([1, 100, 99]);
 	});
 
+	it.each([
+		{ waiting: 7, tookMs: 2, pauseMs: 0 },
+		{ waiting: 8, tookMs: 2, pauseMs: 6 },
+		{ waiting: 8, tookMs: 0, pauseMs: 0 },
+		{ waiting: 20, tookMs: 50, pauseMs: 10 },
+		// The clock was set back.
+		{ waiting: 8, tookMs: -60_000, pauseMs: 0 },
+	])(
+		"begin the next call $pauseMs ms after one of $tookMs ms for which $waiting wait",
+		async ({ waiting, tookMs, pauseMs }) => {
+			const { admit, calls, pass } = queue();
+			admit("first");
+			const all = Array.from({ length: waiting }, (_, i) => admit(String(i)));
+			await pass(tookMs);
+			await calls[0]?.answer(["first"]);
+			if (pauseMs > 0) {
+				await pass(pauseMs - 1);
+				expect(calls).toHaveLength(1);
+				all.push(admit("during the pause"));
+				await pass(1);
+			}
+			expect(calls[1]?.tickets).toHaveLength(all.length);
+			await calls[1]?.answer([]);
+			expect(await Promise.all(all)).toEqual(all.map(() => refused));
+		},
+	);
+
 	it("do not wait longer than 100 ms for a slow call", async () => {
 		const { admit, calls, pass } = queue();
 		admit("slow");
