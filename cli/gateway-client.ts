@@ -1,5 +1,6 @@
 /** Requests to a running gateway, as a caller of its HTTP API. */
 import * as z from "zod";
+import { codeOf } from "../scripts/file-failure.ts";
 
 export const DEFAULT_URL = "http://localhost:8787";
 const DEFAULT_ACCOUNT = "local";
@@ -112,8 +113,7 @@ export async function ifAllowed<Result, Other>(
 
 function reasonOf(error: unknown): string {
 	const { cause = error } = error instanceof Error ? error : {};
-	const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-	return String(code ?? (cause instanceof Error ? cause.message : cause));
+	return codeOf(cause) || (cause instanceof Error ? cause.message : String(cause));
 }
 
 const UNAUTHORIZED = 401;

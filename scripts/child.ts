@@ -1,6 +1,7 @@
 /** Whether processes run, and the end of those that this one has started. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { codeOf } from "./file-failure.ts";
 
 /** By itself or by a signal: one that a signal has ended has no exit code. */
 export const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
@@ -23,6 +24,6 @@ export function isRunning(pid: number): boolean {
 		return process.kill(pid, 0);
 	} catch (error) {
 		// It belongs to another user.
-		return error instanceof Error && "code" in error && error.code === "EPERM";
+		return codeOf(error) === "EPERM";
 	}
 }

@@ -16,6 +16,7 @@ import { ConfigError } from "../src/config/index.ts";
 import { didYouMean } from "../src/core/did-you-mean.ts";
 import { isRecord } from "../src/core/json.ts";
 import { expectedName, explain } from "../src/schemas/explain.ts";
+import { codeOf, fileFailure } from "./file-failure.ts";
 import { settingNames } from "./setting-names.ts";
 
 /** A configuration file and one of its environments. */
@@ -97,16 +98,11 @@ export function parseConfigFile(file: string): unknown {
 	try {
 		text = readFileSync(file, "utf8");
 	} catch (error) {
-		throw new ConfigError([`${file}: ${problemOf(error)}`]);
+		throw new ConfigError([
+			`${file}: ${codeOf(error) === "ENOENT" ? "there is no such file" : fileFailure(error)}`,
+		]);
 	}
 	return extname(file) === ".toml" ? tomlIn(file, text) : jsonIn(file, text);
-}
-
-function problemOf(error: unknown): string {
-	const code = error instanceof Error && "code" in error ? error.code : undefined;
-	if (code === "ENOENT") return "there is no such file";
-	if (code === "EISDIR") return "expected a file, found a folder";
-	return error instanceof Error ? error.message : String(error);
 }
 
 /** Without a configuration file, an environment can only have secrets. */

@@ -14,10 +14,14 @@ const REASONS: Readonly<Record<string, string>> = {
 	EROFS: "the disk is read-only",
 };
 
+/** Empty if the error has none. */
+export const codeOf = (error: unknown): string =>
+	error instanceof Error && "code" in error ? String(error.code) : "";
+
 /** With the code of the system. The message of any other error. */
 export function fileFailure(error: unknown): string {
-	if (!(error instanceof Error)) return String(error);
-	const code = "code" in error ? String(error.code) : "";
+	const code = codeOf(error);
 	const reason = REASONS[code];
-	return reason === undefined ? error.message : `${reason} (${code})`;
+	if (reason !== undefined) return `${reason} (${code})`;
+	return error instanceof Error ? error.message : String(error);
 }

@@ -1,9 +1,7 @@
 /** Creates a folder and those above it. Node's own recursive creation never returns where none can be created, such as below `/proc`. */
 import * as fs from "node:fs";
 import { dirname } from "node:path";
-
-const codeOf = (error: unknown): unknown =>
-	error instanceof Error && "code" in error ? error.code : undefined;
+import { codeOf } from "./file-failure.ts";
 
 interface Disk {
 	mkdirSync(path: string, mode?: number): void;

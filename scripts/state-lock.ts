@@ -6,6 +6,7 @@
 import { accessSync, constants, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { join } from "node:path";
+import { codeOf } from "./file-failure.ts";
 import { makeFolder } from "./make-folder.ts";
 
 const BUSY = 5;
@@ -88,7 +89,7 @@ async function lockSocket(path: string): Promise<() => void> {
 	rmSync(path, { force: true });
 	const server = createServer((connection) => connection.destroy());
 	await new Promise<void>((resolve, reject) => {
-		server.once("error", (error) => reject("code" in error && error.code === "EADDRINUSE" ? inUse() : error));
+		server.once("error", (error) => reject(codeOf(error) === "EADDRINUSE" ? inUse() : error));
 		server.listen(path, resolve);
 	});
 	server.unref();

@@ -7,6 +7,7 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { codeOf } from "../file-failure.ts";
 import { makeFolder } from "../make-folder.ts";
 import { holdFile } from "./lock.ts";
 import { LocalProblem } from "./problem.ts";
@@ -144,8 +145,7 @@ const tooLong = ({ name, size }: StoredFile, source: Source): Error =>
 		`${source.name} sent more than the ${sizeText(size)} of ${name}, so it is another file. Use another source (GANGLION_HUB)`,
 	);
 
-const isFull = (error: unknown): boolean =>
-	error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+const isFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT"].includes(codeOf(error));
 
 const fullDisk = ({ path, file }: Download): LocalProblem =>
 	new LocalProblem(

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { isRunning } from "../child.ts";
+import { codeOf } from "../file-failure.ts";
 import { LOCK } from "./store.ts";
 
 const RENEW_MS = 5_000;
@@ -62,7 +63,7 @@ function create(lock: string, text: string): boolean {
 		writeFileSync(lock, text, { flag: "wx" });
 		return true;
 	} catch (error) {
-		if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+		if (codeOf(error) === "EEXIST") return false;
 		throw error;
 	}
 }

@@ -1,5 +1,6 @@
 /** Pauses of the gateway's processes: its machine sleeps, or gives it no time. Nothing is lost, but the time of its reservations passes. */
 import { execFileSync } from "node:child_process";
+import { codeOf } from "../../scripts/file-failure.ts";
 
 export interface Pause {
 	at: number;
@@ -31,6 +32,6 @@ export function signalAll(pids: readonly number[], signal: "SIGSTOP" | "SIGCONT"
 		try {
 			process.kill(pid, signal);
 		} catch (error) {
-			if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+			if (codeOf(error) !== "ESRCH") throw error;
 		}
 }

@@ -114,7 +114,9 @@ describe("readVariables", () => {
 	it("names a file that does not exist, and a folder", () => {
 		const config = join(folder, "absent.jsonc");
 		expect(() => readVariables({ config })).toThrow(`${config}: there is no such file`);
-		expect(() => readVariables({ config: folder })).toThrow(`${folder}: expected a file, found a folder`);
+		expect(() => readVariables({ config: folder })).toThrow(
+			`${folder}: a folder has this name, where a file is needed (EISDIR)`,
+		);
 	});
 
 	it("refuses vars that are no object", () =>
