@@ -1,6 +1,7 @@
 /** The connection guard of one worker, in a process of its own. It ends with the process that started it. */
 import { keepNewSpaceSmall } from "../scripts/collect-garbage.ts";
 import { guardConnections } from "../scripts/connections/guard.ts";
+import { GUARD_SETTINGS } from "../scripts/internal-names.ts";
 
 export interface GuardTarget {
 	/** The worker's Unix socket. */
@@ -22,7 +23,7 @@ export interface GuardSettings extends GuardTarget {
 export type ReloadedSettings = Pick<GuardSettings, "idleMs" | "operatorHash">;
 
 // `startGuards` wrote it.
-const { idleMs, operatorHash, ...settings } = JSON.parse(process.env.GANGLION_GUARD ?? "") as GuardSettings;
+const { idleMs, operatorHash, ...settings } = JSON.parse(process.env[GUARD_SETTINGS] ?? "") as GuardSettings;
 let current: ReloadedSettings = { idleMs, operatorHash };
 process.on("message", (message: ReloadedSettings) => {
 	current = message;

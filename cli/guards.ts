@@ -2,6 +2,7 @@
 import cluster from "node:cluster";
 import { once } from "node:events";
 import { join } from "node:path";
+import { GUARD_SETTINGS } from "../scripts/internal-names.ts";
 import type { GuardSettings, GuardTarget, ReloadedSettings } from "./guard.ts";
 
 /** Set by the build of the package. */
@@ -35,7 +36,7 @@ export async function startGuards({
 	const current = (): ReloadedSettings => ({ idleMs: idleMs(), operatorHash: operatorHash() });
 	const guards = targets.map((target) => {
 		const settings: GuardSettings = { ...address, ...target, ...current() };
-		return cluster.fork({ GANGLION_GUARD: JSON.stringify(settings) });
+		return cluster.fork({ [GUARD_SETTINGS]: JSON.stringify(settings) });
 	});
 	const failed = Promise.race(
 		guards.map(async (guard) => {

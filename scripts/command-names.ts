@@ -39,8 +39,8 @@ export function misspelledConnection(
 	environment: Readonly<Record<string, unknown>>,
 	platform?: string,
 ): string[] {
-	const set = new Set(Object.keys(environment).map((name) => comparable(name, platform)));
-	const absent = OF_A_CONNECTION.filter((known) => !set.has(known));
+	const present = new Set(Object.keys(environment).map((name) => comparable(name, platform)));
+	const absent = OF_A_CONNECTION.filter((known) => !present.has(known));
 	return Object.keys(environment).flatMap((name) => {
 		const guess = OF_THE_COMMAND.includes(comparable(name, platform)) ? undefined : nearestName(name, absent);
 		return guess === undefined ? [] : [noSuchVariable(name, guess)];

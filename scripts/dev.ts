@@ -23,10 +23,11 @@ import { DEV_VARS, devBanner, linesOfEngines, localEngines as localEnginesFor } 
 import { startConverter } from "./documents/converter.ts";
 import type { LocalSettings } from "./engines/local.ts";
 import { USUAL_PORTS } from "./engines/probe.ts";
+import { SERVED_BUILD } from "./internal-names.ts";
 import { refuseNpmOptions } from "./options.ts";
 import { endWithThisProcess, whenParentExits } from "./parent.ts";
 import { DIST } from "./root.ts";
-import { configureNaming, orStop, PROJECT_CONFIG, SERVED_BUILD, warnings } from "./settings.ts";
+import { configureNaming, orStop, PROJECT_CONFIG, warnings } from "./settings.ts";
 import { stopWith } from "./stop-with.ts";
 
 const DEFAULT_PORT = "8787";

@@ -1,9 +1,7 @@
 /** Names of environment variables that are probably misspelled settings. Their values are not read. */
 import { comparable, nearestName, noSuchVariable, OF_THE_COMMAND } from "./command-names.ts";
+import { GUARD_SETTINGS, SERVED_BUILD } from "./internal-names.ts";
 import { settingNames } from "./setting-names.ts";
-
-/** Set for processes that a command starts. */
-const INTERNAL = new Set(["GANGLION_GUARD", "GANGLION_SERVED_BUILD"]);
 
 /** One line each. `used`: the names that the configuration reads, also those of secrets. */
 export function misspelledInEnvironment(
@@ -15,7 +13,7 @@ export function misspelledInEnvironment(
 	const inOneCase = (list: Iterable<string>): string[] => [...list].map((name) => comparable(name, platform));
 	const known = new Set([
 		...inOneCase([...names, ...used]),
-		...INTERNAL,
+		...[GUARD_SETTINGS, SERVED_BUILD],
 		...serviceNames(inOneCase(Object.keys(environment))),
 	]);
 	return Object.keys(environment).flatMap((shown) => {

@@ -22,9 +22,6 @@ const DEFAULT_SINCE: Readonly<Record<string, string>> = { nodejs_compat: "2026-0
  */
 export const V8_FLAGS = ["--expose-gc", "--max-semi-space-size=16", "--heap-growing-percent=20"];
 
-/** A variable of the environment. If it is set, wrangler serves `dist/worker` instead of its `main`, which is then not built. */
-export const SERVED_BUILD = "GANGLION_SERVED_BUILD";
-
 export const PROJECT_CONFIG = join(ROOT, "wrangler.jsonc");
 
 type RuntimeSettings = Pick<WorkerSpec, "assets" | "compatibilityDate" | "compatibilityFlags" | "objects">;

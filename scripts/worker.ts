@@ -24,10 +24,11 @@ import { REDUCED_BUILD } from "../miniflare/modules.ts";
 import { DOCUMENT_KINDS } from "../src/retrieval/documents/formats.ts";
 import { expectedName } from "../src/schemas/explain.ts";
 import { equalBuild, forgetBuild, recordBuild } from "./build-record.ts";
+import { SERVED_BUILD } from "./internal-names.ts";
 import { readOptions } from "./options.ts";
 import { leaveRoomsOut, withDependents } from "./rooms.ts";
 import { DIST, ROOT } from "./root.ts";
-import { PROJECT_CONFIG, SERVED_BUILD } from "./settings.ts";
+import { PROJECT_CONFIG } from "./settings.ts";
 import { stopWith } from "./stop-with.ts";
 import { unusedKinds } from "./unused-kinds.ts";
 

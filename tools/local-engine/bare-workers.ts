@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import type { GuardSettings } from "../../cli/guard.ts";
 import { stop } from "../../scripts/child.ts";
 import { freePort } from "../../scripts/free-port.ts";
+import { GUARD_SETTINGS } from "../../scripts/internal-names.ts";
 import { endWithThisProcess } from "../../scripts/parent.ts";
 import { listening, serve } from "../../scripts/workerd.ts";
 import { floorSpec } from "../bench/floor.ts";
@@ -35,7 +36,7 @@ export async function startGuardedWorker(upstream: string, folder: string): Prom
 		...{ maxConnections: MAX_CONNECTIONS, idleMs: IDLE_MS },
 	};
 	const guard = spawn(process.execPath, [resolve("cli/guard.ts")], {
-		env: { ...process.env, GANGLION_GUARD: JSON.stringify(settings) },
+		env: { ...process.env, [GUARD_SETTINGS]: JSON.stringify(settings) },
 		stdio: "inherit",
 	});
 	endWithThisProcess(guard);
