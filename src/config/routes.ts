@@ -1,5 +1,5 @@
 /** `ROUTES` and `DEFAULT_BACKEND`: which backends serve which models. */
-import { fieldMeant, quote } from "../core/did-you-mean.ts";
+import { didYouMean, didYouMeanField, quote } from "../core/did-you-mean.ts";
 import { isRecord } from "../core/json.ts";
 import type { ConfiguredBackend, Continuation } from "../pipeline/plan.ts";
 import type { Route } from "../pipeline/route.ts";
@@ -66,18 +66,18 @@ function readEntry(entry: unknown, path: Path, problems: Problems): Entry {
 	if (!isRecord(entry) || !("targets" in entry)) {
 		problems.add(
 			path,
-			`expected a list of targets such as [${TARGET_EXAMPLE}], or an object with "targets", found ${foundEntry(entry)}`,
+			`expected a list of targets such as [${TARGET_EXAMPLE}], or an object with "targets", found ${describeEntry(entry)}`,
 		);
 		return { list: undefined, listPath, ...plain };
 	}
 	return { list: entry.targets, listPath, ...(problems.parse(Settings, entry, path) ?? plain) };
 }
 
-function foundEntry(entry: unknown): string {
+function describeEntry(entry: unknown): string {
 	if (!isRecord(entry)) return kindOf(entry);
 	if ("backend" in entry) return "a target that is in no list";
 	const names = Object.keys(entry);
-	const [misspelled] = names.filter((name) => fieldMeant(name, ["targets"]) !== "");
+	const [misspelled] = names.filter((name) => didYouMeanField(name, ["targets"]) !== "");
 	return `an object without "targets"${misspelled === undefined ? "" : `, but with ${quote(misspelled)}`}`;
 }
 
@@ -121,11 +121,10 @@ export const namesOf = ({ backendEntries }: RouteContext): string[] => [
 
 /** The sentence about a name that no backend has. */
 export function expectedBackend(context: RouteContext, found: unknown): string {
-	const sentence = expectedName(namesOf(context), found);
-	const isUnset = context.backendEntries.size === 0 && typeof found === "string";
-	return isUnset && !sentence.endsWith("?")
-		? `${sentence}: BACKENDS is not set, so add this backend there`
-		: sentence;
+	const names = namesOf(context);
+	const isMissing =
+		context.backendEntries.size === 0 && typeof found === "string" && didYouMean(found, names) === "";
+	return expectedName(names, found) + (isMissing ? ": BACKENDS is not set, so add this backend there" : "");
 }
 
 /** The backend of models that no route matches. */

@@ -8,8 +8,8 @@ export function didYouMean(name: string, candidates: readonly string[]): string 
 	return near === undefined ? "" : asQuestion(near);
 }
 
-/** The same for the name of a field, which may also be another form of the word: `retry` of `retries`, `passthru` of `passthrough`. */
-export function fieldMeant(name: string, fields: readonly string[]): string {
+/** The same for the name of a field, also one with another form of a word: `retry` for `retries`, `passthru` for `passthrough`. */
+export function didYouMeanField(name: string, fields: readonly string[]): string {
 	const question = didYouMean(name, fields);
 	if (question !== "" || name.length > MAX_FIELD_NAME) return question;
 	const found = fields
@@ -67,7 +67,7 @@ const MAX_FIELD_NAME = 100;
 
 const wordsIn = (name: string): string[] => name.split(/[^\p{L}\p{N}]+/u);
 
-/** The number of letters that a word of one name and a word of the other begin with. 0 if they are no forms of one word. */
+/** How many letters a word of one name and a word of the other have in common at their beginning. 0 if they are not forms of one word. */
 function sharedStem(a: string, b: string): number {
 	const shared = wordsIn(a).flatMap((one) =>
 		wordsIn(b).map((other) => {

@@ -4,20 +4,18 @@ import { AiError, type FailureKey } from "./errors.ts";
 
 const RETRY_SECONDS = 10;
 
-/** 7009 (502). 503 if the disk of the gateway is full: the operator must make space. */
-export const objectUnavailable = (cause: unknown): AiError =>
-	diskSpace.isLow
-		? new AiError("diskFull", undefined, { cause, retryAfter: RETRY_SECONDS })
-		: new AiError("ledgerUnavailable", undefined, { cause });
+/** The operator must make space. */
+const diskFull = (cause: unknown, description?: string): AiError | undefined =>
+	diskSpace.isLow ? new AiError("diskFull", description, { cause, retryAfter: RETRY_SECONDS }) : undefined;
 
-/** The same for an object that stores something else than accounts. `key`: of the failure on a disk with space. */
+/** 7009 (502). 503 if the disk of the gateway is full. */
+export const objectUnavailable = (cause: unknown): AiError =>
+	diskFull(cause) ?? new AiError("ledgerUnavailable", undefined, { cause });
+
+/** The same for an object that stores anything but accounts. `key`: of the failure on a disk with space. */
 export const storageUnavailable = (cause: unknown, key: FailureKey = "storageUnavailable"): AiError =>
-	diskSpace.isLow
-		? new AiError("diskFull", "The disk of the gateway is full: its storage cannot be read or written", {
-				cause,
-				retryAfter: RETRY_SECONDS,
-			})
-		: new AiError(key, undefined, { cause });
+	diskFull(cause, "The disk of the gateway is full: its storage cannot be read or written") ??
+	new AiError(key, undefined, { cause });
 
 /** Whether the object of an account could not be called, or could not write. */
 export const isObjectFailure = ({ key }: Pick<AiError, "key">): boolean =>

@@ -3,7 +3,7 @@
  * for any other value only its type, because a key in the wrong field must not reach a log.
  */
 import * as z from "zod";
-import { asQuestion, didYouMean, fieldMeant, quote } from "../core/did-you-mean.ts";
+import { asQuestion, didYouMean, didYouMeanField, quote } from "../core/did-you-mean.ts";
 import { isRecord } from "../core/json.ts";
 
 const KINDS: Record<string, string> = {
@@ -46,7 +46,7 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 			return issue.keys
 				.map(
 					(key) =>
-						`expected no such field${notes?.unknown(key) ?? (inner(issue.inst, key) || fieldMeant(key, known) || only)}`,
+						`expected no such field${notes?.unknown(key) ?? (inner(issue.inst, key) || didYouMeanField(key, known) || only)}`,
 				)
 				.join("\n");
 		}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { didYouMean, fieldMeant } from "../../src/core/did-you-mean.ts";
+import { didYouMean, didYouMeanField } from "../../src/core/did-you-mean.ts";
 
 const INSTRUCT = "@cf/meta/llama-3.2-1b-instruct";
 
@@ -32,7 +32,7 @@ describe("didYouMean", () => {
 	});
 });
 
-describe("fieldMeant", () => {
+describe("didYouMeanField", () => {
 	const ROUTE = [
 		"targets",
 		"shadow",
@@ -60,6 +60,6 @@ describe("fieldMeant", () => {
 		["retry ".repeat(200_000), ROUTE, undefined],
 		["", ROUTE, undefined],
 	])("%j among %j: %j", (name, fields, guess) => {
-		expect(fieldMeant(name, fields)).toBe(guess === undefined ? "" : `; did you mean "${guess}"?`);
+		expect(didYouMeanField(name, fields)).toBe(guess === undefined ? "" : `; did you mean "${guess}"?`);
 	});
 });
