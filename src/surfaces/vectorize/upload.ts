@@ -5,13 +5,12 @@
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { BufferHold } from "../../core/process-counts.ts";
-import { readJson } from "../../http/body.ts";
+import { type BodyServices, readJson } from "../../http/body.ts";
 import { encodingOf } from "../../http/decompress.ts";
 import { bodyUnreadable, vectorsUnreadable } from "../../retrieval/vectors/failures.ts";
 import { MAX_UPLOAD_BYTES } from "../../retrieval/vectors/limits.ts";
 import { type ReaderOptions, VectorReader } from "../../retrieval/vectors/read-vectors.ts";
 import type { VectorBatch } from "../../retrieval/vectors/records.ts";
-import type { AppServices } from "../services.ts";
 
 /** A vector with 1,536 dimensions and 10 KiB of metadata has about 50 KB. */
 const MAX_LINE_CHARACTERS = 1_000_000;
@@ -19,14 +18,12 @@ const NAME = /^content-disposition:.*;\s*name="?vectors"?\s*(?:;|$)/i;
 
 type Upload = Omit<ReaderOptions, "hold"> & { account: string };
 
-type UploadServices = Pick<AppServices, "limits" | "startTimer">;
-
 /** `use`: stores the vectors. They count as buffered until it ends or the caller has left. */
 export async function withVectors<Result>(
 	request: Request,
 	{ account, ...options }: Upload,
 	use: (batches: VectorBatch[]) => Promise<Result>,
-	services: UploadServices,
+	services: BodyServices,
 ): Promise<Result> {
 	const hold = new BufferHold(account).releaseOn(request.signal);
 	try {
@@ -39,7 +36,7 @@ export async function withVectors<Result>(
 async function readVectors(
 	request: Request,
 	options: ReaderOptions,
-	services: UploadServices,
+	services: BodyServices,
 ): Promise<VectorBatch[]> {
 	const type = request.headers.get("content-type")?.trim() ?? "";
 	const reader = new VectorReader(options);
@@ -61,7 +58,7 @@ async function readVectors(
 }
 
 /** As `readJson`, with the code of these routes. */
-export async function readVectorJson(request: Request, services: UploadServices): Promise<unknown> {
+export async function readVectorJson(request: Request, services: BodyServices): Promise<unknown> {
 	try {
 		return await readJson(request, services);
 	} catch (error) {
@@ -108,7 +105,7 @@ class LineReader {
 	/** Throws 3006 for too many bytes, 3007 if they do not arrive in time, and what `onLine` throws. */
 	async read(
 		{ body, signal }: Request,
-		{ limits, startTimer }: UploadServices,
+		{ limits, startTimer }: BodyServices,
 		onLine: (line: string) => void,
 	): Promise<void> {
 		if (!body) throw bodyUnreadable("the body is missing");

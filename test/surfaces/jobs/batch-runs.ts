@@ -1,7 +1,7 @@
 /** A gateway whose batches the test runs itself, like a process of the gateway. */
 import OpenAI, { toFile } from "openai";
 import { BASE, type TestOptions, testGateway } from "../../gateway.ts";
-import { runsOf } from "./run-once.ts";
+import { batchRunner } from "./batch-runner.ts";
 
 export const MODEL = "gpt-5.6-sol";
 
@@ -54,7 +54,7 @@ export function batches(options: TestOptions) {
 					.split("\n")
 					.map((line) => JSON.parse(line) as Record<string, never>)
 			: [];
-	const runOnce = runsOf(queued, services);
+	const runOnce = batchRunner(queued, services);
 	return {
 		...gateway,
 		openai,

@@ -3,7 +3,7 @@ import { vi } from "vitest";
 import { upstream } from "../../gateway.ts";
 import { ADMIN, closedGateway, json } from "../../http/access.ts";
 import { GATEWAY_SETTINGS } from "../gateway/gateway-settings.ts";
-import { runsOf } from "./run-once.ts";
+import { batchRunner } from "./batch-runner.ts";
 
 export interface Sent {
 	model: string;
@@ -96,7 +96,7 @@ export async function replays(
 		);
 		return id;
 	};
-	const runOnce = runsOf(queued, services);
+	const runOnce = batchRunner(queued, services);
 	return {
 		...gateway,
 		token,

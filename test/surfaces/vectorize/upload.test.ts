@@ -1,5 +1,5 @@
 /** Uploads of vectors whose lines come in many pieces. */
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { testGateway } from "../../gateway.ts";
 
 const INDEXES = "http://gateway/client/v4/accounts/local/vectorize/v2/indexes";
@@ -53,11 +53,16 @@ it.each([
 	expect(await info.json()).toMatchObject({ result: { vectorCount: 400 } });
 });
 
-it("refuses a line that does not end, in pieces", async () => {
+it("refuses a line that does not end, after one search of each piece", async () => {
+	const split = vi.spyOn(String.prototype, "split");
+	onTestFinished(() => split.mockRestore());
 	const endless = `{"id":"a","values":[1,${"1,".repeat(600_000)}`;
 	const refused = await upsert(piecesOf(endless, 4_096));
+	const searched = split.mock.contexts.reduce((sum: number, text) => sum + String(text).length, 0);
 	expect(refused.status).toBe(400);
 	expect(await refused.json()).toMatchObject({ errors: [{ code: 40023 }] });
+	expect(searched).toBeGreaterThan(1_000_000);
+	expect(searched).toBeLessThan(1.1 * endless.length);
 });
 
 it.each([

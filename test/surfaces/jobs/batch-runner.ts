@@ -2,8 +2,8 @@ import { PostponedWork } from "../../../src/storage/queue/work.ts";
 import { batchWork } from "../../../src/surfaces/jobs/batch-work.ts";
 import type { AppServices } from "../../../src/surfaces/services.ts";
 
-/** Runs the latest item once, each time as another run. Returns the milliseconds for which it is postponed. */
-export function runsOf(queued: readonly { account: string; key: string }[], services: AppServices) {
+/** Each call runs the latest item once, as another run. It returns the milliseconds for which the item is postponed. */
+export function batchRunner(queued: readonly { account: string; key: string }[], services: AppServices) {
 	let fence = 0;
 	return async (signal = new AbortController().signal): Promise<number | undefined> => {
 		const { account = "", key = "" } = queued.at(-1) ?? {};
