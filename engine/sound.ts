@@ -1,6 +1,6 @@
 /**
- * Recordings as the samples that models of speech read: one channel of 16 kHz. WAV is read here (https://www.mmsp.ece.mcgill.ca/Documents/AudioFormats/WAVE/WAVE.html),
- * and other formats by `ffmpeg`, if it is on `PATH`.
+ * Recordings as the samples that models of speech read: one channel of 16 kHz. WAV is read here
+ * (https://www.mmsp.ece.mcgill.ca/Documents/AudioFormats/WAVE/WAVE.html), and other formats by `ffmpeg`, if it is on `PATH`.
  */
 import { spawn } from "node:child_process";
 import { EngineFailure } from "./failure.ts";

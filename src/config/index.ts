@@ -1,9 +1,9 @@
 /**
  * Parses the variables of the deployment once, at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`,
- * `ALIASES`, `WEB_SEARCH`, `STORAGE`, `RESPONSES`, `VECTORS`, `AI_SEARCH`, `JOBS`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `SHARDS`, `OPEN_FILES`, `MEMORY_BYTES`,
- * `DISK_BYTES`, `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
- * A variable may hold an object or its JSON text. A mistake stops the start, and the error lists all mistakes. Secrets are
- * separate variables, which `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
+ * `ALIASES`, `WEB_SEARCH`, `STORAGE`, `RESPONSES`, `VECTORS`, `AI_SEARCH`, `JOBS`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`,
+ * `SHARDS`, `OPEN_FILES`, `MEMORY_BYTES`, `DISK_BYTES`, `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`. A variable may hold an
+ * object or its JSON text. A mistake stops the start, and the error lists all mistakes. Secrets are separate variables, which `BACKENDS`,
+ * `PROVIDER_KEYS` and `ROUTES` name.
  *
  * Runs on Node too: `npm run dev` reads the same configuration before it starts a process.
  */

@@ -1,4 +1,7 @@
-/** A cache with a maximum size: at the maximum all entries are dropped. Keys may be chosen by callers, so a map without a bound could exhaust the memory. */
+/**
+ * A cache with a maximum size: at the maximum all entries are dropped. Keys may be chosen by callers, so a map without a bound could
+ * exhaust the memory.
+ */
 export class BoundedMap<Key, Value> extends Map<Key, Value> {
 	readonly #max: number;
 

@@ -53,8 +53,8 @@ export const UNCOUNTED_BYTES = 16 * 1024;
 const owners = new AsyncLocalStorage<HoldOwner>();
 
 /**
- * Who holds buffers, such as a websocket, or a run of durable work, whose code never continues if the runtime resets the object that has called it. The start
- * of that object then releases what the run holds.
+ * Who holds buffers, such as a websocket, or a run of durable work, whose code never continues if the runtime resets the object that has
+ * called it. The start of that object then releases what the run holds.
  */
 export class HoldOwner {
 	readonly #holds = new Set<BufferHold>();

@@ -6,7 +6,10 @@ import type { Caller } from "../pipeline/request.ts";
 import type { PipelineServices } from "../pipeline/services.ts";
 import { identifyCaller } from "./authenticate.ts";
 
-/** Verifies the credential and counts the request, which has no gateway. Called before the body is read. Throws 3021 beyond `LIMITS.requests_per_minute`. */
+/**
+ * Verifies the credential and counts the request, which has no gateway. Called before the body is read. Throws 3021 beyond
+ * `LIMITS.requests_per_minute`.
+ */
 export async function countRequest(
 	task: CountedTitle,
 	caller: Caller,

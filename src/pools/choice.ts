@@ -3,8 +3,8 @@
  *
  * `expected`: the shortest expected time to the first token, which is the tokens of the prompts in front of it and its own
  * uncached tokens, divided by the speed of the replica. Only three kinds of replicas can be the best: those that have the longest
- * beginnings of the prompt (also as other isolates know them), the one that the session used last, and the one with the shortest queue. All others have a longer
- * queue than the last, and no more of the prompt. So the choice takes O(log n) for n replicas.
+ * beginnings of the prompt (also as other isolates know them), the one that the session used last, and the one with the shortest queue.
+ * All others have a longer queue than the last, and no more of the prompt. So the choice takes O(log n) for n replicas.
  */
 import { holders } from "./adapter-holders.ts";
 import type { HashRing } from "./hash-ring.ts";

@@ -12,7 +12,8 @@
  * | neurons | input tokens | cached tokens | output tokens | latency ms | first token ms | attempts | code |
  *
  * A double that does not apply is 0. A call's values have at most 96 bytes for an index and 16 KB for all blobs together, or the
- * runtime throws a `TypeError`. Therefore an account and a model with longer names are cut. Analytics Engine samples: bills are read from the ledger, never from here.
+ * runtime throws a `TypeError`. Therefore an account and a model with longer names are cut. Analytics Engine samples: bills are read from
+ * the ledger, never from here.
  */
 import { type Admission, MICRO_NEURONS, type Settlement } from "../accounts/admission.ts";
 

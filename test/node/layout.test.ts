@@ -6,6 +6,7 @@ import { TASKS } from "../../src/tasks/index.ts";
 import { INNER_LAYERS, LAYERS } from "./layers.ts";
 
 const MAX_LINES = 300;
+const MAX_COMMENT_CHARACTERS = 150;
 
 const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) =>
 	file.endsWith(".ts"),
@@ -46,6 +47,11 @@ function circleIn(imports: ReadonlyMap<string, readonly string[]>): string[] {
 	}
 	return [];
 }
+
+const longComments = (text: string): string[] =>
+	text
+		.split("\n")
+		.filter((line) => line.length > MAX_COMMENT_CHARACTERS && /^\t*(?:\/\*\*| \*|\/\/) /.test(line));
 
 /** Names without a technical meaning. */
 const BANNED_NAMES = new Set(["said", "told", "whoever", "nobody", "journey"]);
@@ -144,19 +150,25 @@ describe("layout", () => {
 	const sourcesIn = (...folders: string[]): string[] =>
 		folders.flatMap((folder) =>
 			readdirSync(folder, { recursive: true, encoding: "utf8" })
-				.filter((file) => /\.tsx?$/.test(file))
+				.filter((file) => /\.tsx?$/.test(file) && !file.includes("node_modules"))
 				.map((file) => join(folder, file)),
 		);
+	const sources = sourcesIn("src", "cli", "console/src", "miniflare", "scripts", "tools");
+	const all = [...sources, ...sourcesIn("engine", "test")];
 
 	it("has the comment of a file directly before its first import", () => {
-		const sources = sourcesIn("src", "cli", "console/src", "miniflare", "scripts", "test");
 		const hasGap = /^\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n\nimport /;
-		expect(sources.filter((file) => hasGap.test(readFileSync(file, "utf8")))).toEqual([]);
+		expect(all.filter((file) => hasGap.test(readFileSync(file, "utf8")))).toEqual([]);
 		expect('/** A file. */\n\nimport { a } from "a";').toMatch(hasGap);
 	});
 
+	it(`has no line of a comment with more than ${MAX_COMMENT_CHARACTERS} characters`, () => {
+		expect(all.flatMap((file) => longComments(readFileSync(file, "utf8")))).toEqual([]);
+		const long = "x".repeat(MAX_COMMENT_CHARACTERS);
+		expect(longComments(`/** ${long} */\n\t * ${long}\n\t// ${long}\nconst a = "${long}";`)).toHaveLength(3);
+	});
+
 	it("has no files that import each other in a circle, not even types", () => {
-		const sources = sourcesIn("src", "cli", "console/src", "miniflare", "scripts", "tools");
 		expect(circleIn(new Map(sources.map((file) => [file, importsIn(file)])))).toEqual([]);
 	});
 

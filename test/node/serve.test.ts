@@ -1,4 +1,7 @@
-/** `ganglion serve` as an operator runs it, as built, and by npm where npm matters: secrets, state that stays, an end that waits for answers, and its mistakes. */
+/**
+ * `ganglion serve` as an operator runs it, as built, and by npm where npm matters: secrets, state that stays, an end that waits for
+ * answers, and its mistakes.
+ */
 import { once } from "node:events";
 import {
 	mkdirSync,

@@ -1,4 +1,7 @@
-/** Each kind of call out, to a host that answers as none should. The table of docs/security.md has the limits, `test/node/outbound.test.ts` real hosts. */
+/**
+ * Each kind of call out, to a host that answers as none should. The table of docs/security.md has the limits,
+ * `test/node/outbound.test.ts` real hosts.
+ */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../src/app.ts";

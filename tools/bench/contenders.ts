@@ -43,7 +43,8 @@ const NATIVE_MODELS = {
 
 /**
  * The route of a request to Ganglion: OpenAI's, Workers AI's native route, a route that passes streams through, a route whose
- * engine has another name of the model, the same with `coalesce_ms`, a route with mid-stream failover, another dialect's route, or one with shared answers.
+ * engine has another name of the model, the same with `coalesce_ms`, a route with mid-stream failover, another dialect's route, or one
+ * with shared answers.
  */
 export type How =
 	| "openai"

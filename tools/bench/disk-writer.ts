@@ -1,4 +1,7 @@
-/** Writes 4 KB to the start of a file and waits for the disk, in a loop until it is stopped. Prints the number of writes each second. `node disk-writer.ts FILE`. */
+/**
+ * Writes 4 KB to the start of a file and waits for the disk, in a loop until it is stopped. Prints the number of writes each second.
+ * `node disk-writer.ts FILE`.
+ */
 import { fdatasyncSync, openSync, writeSync } from "node:fs";
 
 const bytes = Buffer.alloc(4096, 1);

@@ -5,8 +5,8 @@
  *     npm run bench -- --only json,stream --seconds 3 --rounds 7
  *     npm run bench -- --write
  *
- * What a run of a commit measures is kept in `.bench.jsonl`, after each scenario. `--write` makes the table of all runs of this commit, so that a row has the
- * median and the worst of several times, and none of another commit.
+ * What a run of a commit measures is kept in `.bench.jsonl`, after each scenario. `--write` makes the table of all runs of this commit,
+ * so that a row has the median and the worst of several times, and none of another commit.
  */
 import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";

@@ -1,4 +1,7 @@
-/** The built Worker with a route that fills the log of a gateway: `POST /fill?from=…&rows=…`. It imports `dist/worker/index.js` instead of `src/index.ts`. */
+/**
+ * The built Worker with a route that fills the log of a gateway: `POST /fill?from=…&rows=…`. It imports `dist/worker/index.js` instead of
+ * `src/index.ts`.
+ */
 import { batchOf } from "../../src/gateways/logs/log-batch.ts";
 import type { Log } from "../../src/gateways/logs/log-row.ts";
 import worker, { Gateway as BuiltGateway } from "../../src/index.ts";

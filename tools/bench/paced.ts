@@ -1,5 +1,4 @@
 /** Streams at the speed of a real engine: the delay that the gateway adds to the first token and to each later one. */
-
 import { request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import type { How } from "./contenders.ts";

@@ -1,8 +1,9 @@
 /**
  * An engine with very low cost: every answer is built in advance. The first part of the path selects it:
- * `json`, `late` (the same after 20 ms), `bulk` (200 events at once), `stepped` (an event a millisecond), `steady` (an event every 10 ms), `detailed` (the same with details of the usage), `paced` (every 20 ms),
- * `slow` (one a second), `usage` (`steady`, with the form of usage of the path), `embeddings`, and `responses` and `responses-bulk` (`json` and `bulk` in OpenAI's Responses API). The name of the model of a stream is `bench/` and the first part of the path.
- * Started with `node tools/bench/upstream.ts PORT`.
+ * `json`, `late` (the same after 20 ms), `bulk` (200 events at once), `stepped` (an event a millisecond), `steady` (an event every 10
+ * ms), `detailed` (the same with details of the usage), `paced` (every 20 ms), `slow` (one a second), `usage` (`steady`, with the form of
+ * usage of the path), `embeddings`, and `responses` and `responses-bulk` (`json` and `bulk` in OpenAI's Responses API). The name of the
+ * model of a stream is `bench/` and the first part of the path. Started with `node tools/bench/upstream.ts PORT`.
  */
 import { createServer, type ServerResponse } from "node:http";
 import { Chunks, EVENTS, usageChunks, WORDS } from "./chunks.ts";

@@ -1,5 +1,4 @@
 /** Vector indexes of the kind `builtin`, over REST: the time of an upload and of a query, and the recall against sums in float64. */
-
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { modulesIn } from "../../miniflare/modules.ts";

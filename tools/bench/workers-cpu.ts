@@ -1,5 +1,4 @@
 /** CPU an answer of `serve --workers 2` over `--workers 1`, with all their processes, both under load at the same time. */
-
 import { type Context, startBoth, stopAll } from "./context.ts";
 import { load, warmUp } from "./load.ts";
 import { exactCpuMicroseconds, treeOf } from "./process.ts";

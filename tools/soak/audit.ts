@@ -488,7 +488,7 @@ export class Audit {
 		);
 	}
 
-	/** The engine waits after the caller has disconnected, but a gateway that is paused does not notice that: so many events went into its socket. */
+	/** After the caller has disconnected, the engine waits. A gateway that is paused notices nothing, so the engine sends these events. */
 	#eventsIntoPause({ calls, received: { endedAt } }: Evidence): number {
 		const sent = calls.flatMap(({ sentAt }) => sentAt).filter((at) => at - endedAt >= NOTICE_MS - SLACK_MS);
 		return sent.filter((at) => this.#running(endedAt, at) < NOTICE_MS).length;

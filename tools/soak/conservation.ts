@@ -62,9 +62,9 @@ const OBJECT_FAULTS = { lost: 0.01, unanswered: 0.01, evicted: 0.006 };
 /** Share of the callers that do not wait while the gateway restarts. */
 const NOT_WAITING = 0.2;
 const POLL_MS = 50;
-/** Of `holdMs`. Leases of a second are overdue by then. Shorter than a caller's patience. */
-const PAUSED_SHARE = 1.3;
-/** Between two looks at an account whose last requests and leases expire, which takes seconds. */
+/** The length of a pause, as a part of `holdMs`. Leases of a second are overdue by then, and callers still wait. */
+const PAUSE_SHARE = 1.3;
+/** Between two samples of an account whose last requests and leases expire, which takes seconds. */
 const SETTLED_POLL_MS = 250;
 const MINUTE_MS = 60_000;
 /** A lease that is not returned is charged within this time. */
@@ -130,7 +130,7 @@ export async function conserve(options: RunOptions): Promise<Run> {
 				progress(records.length, plan.length, gateway.isUp ? "running" : "restarting");
 			}
 		};
-		const pauseMs = holdMs * PAUSED_SHARE;
+		const pauseMs = holdMs * PAUSE_SHARE;
 		const interrupting = interrupt(
 			gateway,
 			() => next / requests,
@@ -253,7 +253,7 @@ interface Interruptions {
 	pauseMs?: number;
 }
 
-/** Kills and pauses the gateway, each at equal distances of the requests. A kill at the time of a pause follows it immediately. */
+/** Spreads the kills evenly over the requests, and the pauses too. A kill at the time of a pause follows it immediately. */
 export async function interrupt(
 	gateway: Gateway,
 	share: () => number,

@@ -1,8 +1,9 @@
 /**
  * `npm run soak`: tests the ledger under faults, disconnects and scenarios. Every request settles once, no budget is exceeded, and the ledger
  * agrees with the soak's own accounting of the engine. If a caller disconnects during a stream, the engine's call ends within 100 ms, and the
- * sent part is charged. With `--pauses` the gateway is also stopped for longer than its reservations are held, as on a machine that sleeps: each request is still
- * charged what it used. Each line of a batch is answered once and billed once. Each scenario (images, audio, sessions, hedges, a full disk …) is charged by the records of its engine.
+ * sent part is charged. With `--pauses` the gateway is also stopped for longer than its reservations are held, as on a machine that
+ * sleeps: each request is still charged what it used. Each line of a batch is answered once and billed once. Each scenario (images,
+ * audio, sessions, hedges, a full disk …) is charged by the records of its engine.
  *
  *     npm run soak -- --seed 7 --requests 10000 --kills 5 --tries 100 --only conservation
  */

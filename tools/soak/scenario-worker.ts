@@ -2,7 +2,6 @@
  * The built Worker with a clock that a scenario sets (`/soak/clock?ms=…`, ahead of the machine's clock) and a route for RPC calls
  * (`/soak/rpc/{account}/{model}`). It imports `dist/worker/index.js` instead of `src/index.ts`.
  */
-
 import worker from "../../src/index.ts";
 import { setClock } from "./shifted-clock.ts";
 

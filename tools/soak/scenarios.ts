@@ -1,6 +1,6 @@
 /**
- * Scenarios for requests that are not an ordinary chat. Each sends a few requests. The expected bills are calculated from the engine's records with the
- * prices below. A row without a bill is a difference, and so is a bill without a row.
+ * Scenarios for requests that are not an ordinary chat. Each sends a few requests. The expected bills are calculated from the engine's
+ * records with the prices below. A row without a bill is a difference, and so is a bill without a row.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Row } from "./gateway.ts";

@@ -1,5 +1,4 @@
 /** The gateway's configuration in a run. */
-
 import { MODELS } from "./caller-request.ts";
 import type { Api } from "./plan.ts";
 import { type PlanSize, REQUESTS_PER_TIGHT_ACCOUNT, TIGHT_SHARE, tightAccounts } from "./plan.ts";

@@ -1,4 +1,7 @@
-/** The progress of the callers, for an engine that stays in step with a caller or waits until it disconnects. Exact, because both run in one process. */
+/**
+ * The progress of the callers, for an engine that stays in step with a caller or waits until it disconnects. Exact, because both run in
+ * one process.
+ */
 interface Progress {
 	events: number;
 	gone: boolean;

@@ -13,7 +13,10 @@ const COLUMNS: readonly Column<VectorUsageRow>[] = [
 	{ title: "US dollars", numeric: true, cell: ({ usd }) => dollars(usd) },
 ];
 
-/** What the vector indexes have used; stored dimensions are the average of the days. Nothing for an account without one, or a gateway without the room. */
+/**
+ * What the vector indexes have used; stored dimensions are the average of the days. Nothing for an account without one, or a gateway
+ * without the room.
+ */
 export function VectorUsage({ from, to }: { from: string; to: string }) {
 	const { api } = useSession();
 	const { value: rows = [] } = useLoad(

@@ -227,7 +227,7 @@ export class LeasedRequests extends Leases {
 		this.#books.budgets.book(utcDay(lease.grantedAt), lease, { spent: -microNeurons, reserved: 0 });
 	}
 
-	/** Its isolate was only late: all of its requests are reported. A charge that is forgiven stays, as the record of that. */
+	/** All requests of the lease are reported: its isolate was only late. A charge that was forgiven stays, as a record. */
 	#removeCharge(lease: HeldLease): void {
 		const { budgets, requests, usage } = this.#books;
 		if (requests.charged(lease.id)?.forgivenAt !== undefined) return;

@@ -97,7 +97,8 @@ export class Ledger {
 
 	/**
 	 * Admits requests in order, with one write for all, then grants the leases that they request. Reserves the maximum cost of a request,
-	 * or refuses it. A refusal is only counted, and nothing is written. If this throws, the caller must drop the ledger: its memory may be ahead of its tables.
+	 * or refuses it. A refusal is only counted, and nothing is written. If this throws, the caller must drop the ledger: its memory may be
+	 * ahead of its tables.
 	 */
 	admitAll(pending: readonly PendingAdmission[]): Admitted[] {
 		const opened: OpenRequest[] = [];

@@ -18,8 +18,9 @@ import { KEPT_MS, Segments, type SettledRow } from "./segments.ts";
 import { WINDOW_MS } from "./windows.ts";
 
 /**
- * A row is an open request, or a charge: that of a lease, which later reports reduce and its return removes, or of an expired request, which its settlement replaces. A
- * settlement moves the request to a segment. Tables of earlier versions have settled requests too. The alarm deletes settled rows after 7 days.
+ * A row is an open request, or a charge. Later reports reduce the charge of a lease, and its return removes it. A settlement replaces the
+ * charge of an expired request. A settlement moves the request to a segment. Tables of earlier versions have settled requests too. The
+ * alarm deletes settled rows after 7 days.
  *
  * The only index is the id: an index is a second write for each admission, and only the rebuild after a start reads by other
  * columns.

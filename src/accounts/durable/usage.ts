@@ -121,7 +121,7 @@ export class Usage extends DailyTable<Dimension, keyof UsageCounts> {
 		this.table.subtract("microNeurons", microNeurons, CHARGES, ...keyOf(charge));
 	}
 
-	/** Removes a charge that costs this now. */
+	/** `microNeurons`: what is left of the charge. */
 	removeCharge(charge: Charge, microNeurons: number): void {
 		this.reduce(charge, microNeurons);
 		this.table.subtract("requests", 1, CHARGES, ...keyOf(charge));

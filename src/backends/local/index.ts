@@ -1,6 +1,7 @@
 /**
  * Models that this machine runs itself (`--engine local`): llama-server with OpenAI's routes, and the engine of `engine/` with those of the
- * other tasks, behind an address that has the weights of each model (docs/local-engine.md). The path of a call names the model. The start of the gateway configures this backend.
+ * other tasks, behind an address that has the weights of each model (docs/local-engine.md). The path of a call names the model. The start
+ * of the gateway configures this backend.
  *
  * Compared with any other llama-server its models are known: scores of a ranking are logits, embeddings have a section of their own for
  * each kind of pooling, and a text that is too long is truncated as Workers AI does.

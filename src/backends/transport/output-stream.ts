@@ -24,7 +24,10 @@ interface OutputFormat<Output> {
 	read(event: unknown): StreamedOutput<Output> | undefined;
 }
 
-/** `schema`: of a reply that is no stream, although one was requested. The reader owns the outputs. Cancelling them aborts the upstream's fetch, and so does the caller's signal. */
+/**
+ * `schema`: of a reply that is no stream, although one was requested. The reader owns the outputs. Cancelling them aborts the upstream's
+ * fetch, and so does the caller's signal.
+ */
 export async function postForOutputs<Schema extends z.ZodType, Output>(
 	sent: Call,
 	path: string,

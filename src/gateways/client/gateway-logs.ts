@@ -1,7 +1,7 @@
 /**
  * An isolate's client of the logs in `Gateway` objects. A call costs as much as many rows, so the rows of {@link WAIT_MS} are sent
- * together, or those of {@link BUSY_WAIT_MS} if there are many, or of a longer time while the runtime is behind. A row that cannot be sent never affects its request. After some
- * failures, or if too many rows wait, the rows of a gateway are dropped and counted.
+ * together, or those of {@link BUSY_WAIT_MS} if there are many, or of a longer time while the runtime is behind. A row that cannot be
+ * sent never affects its request. After some failures, or if too many rows wait, the rows of a gateway are dropped and counted.
  */
 import { type DeletedAccounts, isAccountDeleted } from "../../core/deleted-accounts.ts";
 import { diskSpace } from "../../core/disk-space.ts";

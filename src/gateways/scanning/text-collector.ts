@@ -1,6 +1,7 @@
 /**
  * The texts of a request, whatever the fields' names: every key, string and number of its JSON, also inside of base64, `data:` addresses,
- * JSON in a string, summaries of the gateway and lists of bytes; the parts of a list joined; the bytes of any other body whatever type the sender names.
+ * JSON in a string, summaries of the gateway and lists of bytes; the parts of a list joined; the bytes of any other body whatever type
+ * the sender names.
  *
  * Not read: text that the sender encrypts, compresses or encodes in any other way, text in pixels or in sound.
  */

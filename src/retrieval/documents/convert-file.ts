@@ -20,7 +20,10 @@ export type ConvertedFile = {
 	work: number;
 } & (
 	| { format: "markdown" | "text"; data: string; images: EmbeddedImage[] }
-	/** `unexpected`: the name and the places of an error that no sentence describes, for the log. Without its message, which may have text of the file. */
+	/**
+	 * `unexpected`: the name and the places of an error that no sentence describes, for the log. Without its message, which may have text of
+	 * the file.
+	 */
 	| { format: "error"; error: string; unexpected?: string }
 );
 

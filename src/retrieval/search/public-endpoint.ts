@@ -1,7 +1,7 @@
 /**
  * The public endpoint of an instance or of a namespace: a search, a chat and an MCP server without a credential
- * (developers.cloudflare.com/ai-search/configuration/public-endpoint). Off unless the instance or namespace switches it on. Requests run, and are billed,
- * as those of who has switched it on.
+ * (developers.cloudflare.com/ai-search/configuration/public-endpoint). Off unless the instance or namespace switches it on. Requests run,
+ * and are billed, as those of who has switched it on.
  */
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";

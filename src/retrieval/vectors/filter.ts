@@ -1,6 +1,7 @@
 /**
  * Reads filters of metadata: developers.cloudflare.com/vectorize/reference/metadata-filtering. A value stands for `$eq`, several properties and
- * operators are combined by "and", and a dot in a property leads into an object. An empty filter is none: clients send it (`@mastra/vectorize`). Problems are 40026.
+ * operators are combined by "and", and a dot in a property leads into an object. An empty filter is none: clients send it
+ * (`@mastra/vectorize`). Problems are 40026.
  */
 import { isRecord } from "../../core/json.ts";
 import { bodyUnreadable } from "./failures.ts";

@@ -1,6 +1,6 @@
 /**
- * The `WorkQueue` object: the durable queue of all accounts (`work.ts`). Its alarm starts the items (`work-entrypoint.ts`). It works in shifts, because the
- * platform ends an alarm after 15 minutes: the next alarm goes on with the items that run.
+ * The `WorkQueue` object: the durable queue of all accounts (`work.ts`). Its alarm starts the items (`work-entrypoint.ts`). It works in
+ * shifts, because the platform ends an alarm after 15 minutes: the next alarm goes on with the items that run.
  */
 import { DurableObject } from "cloudflare:workers";
 import { hasPassed } from "../../core/elapsed.ts";

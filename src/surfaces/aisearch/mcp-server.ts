@@ -1,6 +1,6 @@
 /**
- * An instance or a namespace as an MCP server with one tool (modelcontextprotocol.io/specification/2026-07-28): a search. The package serves each request by
- * itself, also those of older clients, which begin with `initialize`: no session outlives a request.
+ * An instance or a namespace as an MCP server with one tool (modelcontextprotocol.io/specification/2026-07-28): a search. The package
+ * serves each request by itself, also those of older clients, which begin with `initialize`: no session outlives a request.
  *
  * The tool's result is the JSON of the search. Its failures are results, too, so that a model can read them.
  */

@@ -1,8 +1,8 @@
 /**
  * The wire protocol of the binding: the requests that the runtime's `Ai` class sends to `https://workers-binding.ai`
  * (workerd, `src/cloudflare/internal/ai-api.ts`). Outputs have no envelope. The content type is exactly
- * `application/json`, because the class returns a stream for any other, also with a charset. `/ai-gateway/run` runs in the gateway of `options.gateway.id`, and so does an
- * `author/model` on `/run`, whose default is the gateway `default`. A websocket has no gateway.
+ * `application/json`, because the class returns a stream for any other, also with a charset. `/ai-gateway/run` runs in the gateway of
+ * `options.gateway.id`, and so does an `author/model` on `/run`, whose default is the gateway `default`. A websocket has no gateway.
  */
 import type { Context, Hono } from "hono";
 import * as z from "zod";

@@ -21,7 +21,10 @@ const NOT_FOR_A_GATEWAY: ReadonlySet<string> = new Set([
 	"unroutableAccount",
 ]);
 
-/** Paths of OpenAI such as `/v1/responses/compact` have the form of a gateway's address. Their refusal is OpenAI's, also that of the credential. */
+/**
+ * Paths of OpenAI such as `/v1/responses/compact` have the form of a gateway's address. They are refused in OpenAI's format, also without
+ * a valid credential.
+ */
 export const orOpenAi =
 	(failure: FailureFormat): FailureFormat =>
 	(error, requestId, request) => {

@@ -1,6 +1,6 @@
 /**
- * `requests` without `queueRequest`: the answers of all requests in one, as the queue's at the end. The product's template of batches calls it so; the
- * form of the answer is unknown, so it is that of the queue.
+ * `requests` without `queueRequest`: the answers of all requests in one, as the queue's at the end. The product's template of batches
+ * calls it so; the form of the answer is unknown, so it is that of the queue.
  */
 import { RESULT_FORMATS } from "../../jobs/batches/result-lines.ts";
 import { boundedText } from "../../outbound/bounded-text.ts";

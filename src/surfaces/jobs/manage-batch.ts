@@ -136,7 +136,10 @@ export async function listBatches(
 	return services.jobs.batches(caller.account, (stored) => stored.list(query, scope));
 }
 
-/** The results of a batch that has ended, as one stream of lines. `signal`: fires when the caller leaves. `undefined`: they were deleted, or the batch has failed. */
+/**
+ * The results of a batch that has ended, as one stream of lines. `signal`: fires when the caller leaves. `undefined`: they were deleted,
+ * or the batch has failed.
+ */
 export async function batchResults(
 	{ outputFile }: BatchRecord,
 	{ caller: { account }, services }: BatchCall,

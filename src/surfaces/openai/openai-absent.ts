@@ -82,7 +82,7 @@ const FIRST_SEGMENTS = lazy(
 		),
 );
 
-/** Whether a path begins as one of OpenAI, such as `/v1/chat/`. It may be asked without a credential: the search of the address that is meant costs more than the refusal. */
+/** Whether a path begins like one of OpenAI, such as `/v1/chat/`. Cheap, for refusals of strangers: no search for the address that is meant. */
 export const beginsAsOpenAi = (path: string): boolean => FIRST_SEGMENTS().has(path.split("/", 3)[2]);
 
 const absent = [

@@ -1,8 +1,8 @@
 /**
- * The entrypoint `Drain`. With it, `cli/stop.ts` stops a Worker that runs in a separate process, without loss. The script sends one request at the start and keeps its body open. This keeps the process alive,
- * because workerd waits for requests in progress when it stops. When the body ends, new requests are refused, and the
- * response ends when the background work of this isolate is complete. It has no route: only the owner of the socket can
- * call it.
+ * The entrypoint `Drain`. With it, `cli/stop.ts` stops a Worker that runs in a separate process, without loss. The script sends one
+ * request at the start and keeps its body open. This keeps the process alive, because workerd waits for requests in progress when it
+ * stops. When the body ends, new requests are refused, and the response ends when the background work of this isolate is complete. It has
+ * no route: only the owner of the socket can call it.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { AiError } from "../../core/errors.ts";

@@ -84,7 +84,10 @@ async function reportOf(
 	return { account, usage, refusals, limits: status };
 }
 
-/** What the storage of the accounts reports. `storing`: those whose stored objects, responses, files, vectors and AI Search are counted, because a count opens five objects of an account. */
+/**
+ * What the storage of the accounts reports. `storing`: those whose stored objects, responses, files, vectors and AI Search are counted,
+ * because a count opens five objects of an account.
+ */
 async function storageReport(
 	{ accounts, storing }: { accounts: readonly string[]; storing: readonly string[] },
 	{ jobs, searchInstances, storage, storedResponses, vectorIndexes, log }: AppServices,

@@ -1,6 +1,6 @@
 /**
- * The process of the normal callers, with their engine and that of the floor. Nothing else runs in it, because its event loop is the clock of their delays. The soak
- * starts and stops the callers, and receives their results.
+ * The process of the normal callers, with their engine and that of the floor. Nothing else runs in it, because its event loop is the
+ * clock of their delays. The soak starts and stops the callers, and receives their results.
  */
 import { type CallerResults, callNormally, NormalEngine, type NormalTarget } from "./callers.ts";
 

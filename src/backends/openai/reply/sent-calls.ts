@@ -102,8 +102,8 @@ export function readToolCalls(sent: readonly unknown[], context: ToolCallContext
 }
 
 /**
- * Whether the text is the beginning of an object, or of one that is encoded twice. Observed: engines that claim complete calls (`tool_calls`) when the limit of the
- * answer cut their arguments off (vLLM's streams).
+ * Whether the text is the beginning of an object, or of one that is encoded twice. Observed: engines that claim complete calls
+ * (`tool_calls`) when the limit of the answer cut their arguments off (vLLM's streams).
  */
 export function isCutOff(text: string): boolean {
 	if (mayBeFenced(text)) return decodedOnce(text) === text || isCutOff(decodedOnce(text));
