@@ -183,8 +183,9 @@ export class Gateway {
 	async pause(ms: number, signal: AbortSignal): Promise<void> {
 		const served = this.#served;
 		if (!served) return;
-		const pids = processTree(served.pid);
+		// The list of processes blocks this process: a request of this moment is sent when the gateway is already stopped.
 		const at = performance.now();
+		const pids = processTree(served.pid);
 		signalAll(pids, "SIGSTOP");
 		try {
 			await wait(ms, undefined, { signal }).catch(() => {});
