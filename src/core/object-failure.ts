@@ -12,10 +12,22 @@ const diskFull = (cause: unknown, description?: string): AiError | undefined =>
 export const objectUnavailable = (cause: unknown): AiError =>
 	diskFull(cause) ?? new AiError("ledgerUnavailable", undefined, { cause });
 
-/** The same for an object that stores anything but accounts. `key`: of the failure on a disk with space. */
-export const storageUnavailable = (cause: unknown, key: FailureKey = "storageUnavailable"): AiError =>
-	diskFull(cause, "The disk of the gateway is full: its storage cannot be read or written") ??
-	new AiError(key, undefined, { cause });
+/**
+ * Calls an object that stores anything but accounts. Throws the method's `AiError`; `key` (502) if the object cannot be called, or 503 if
+ * the disk of the gateway is full.
+ */
+export async function callStorage<Result>(
+	method: () => Promise<Result>,
+	key: FailureKey = "storageUnavailable",
+): Promise<Result> {
+	try {
+		return await method();
+	} catch (cause) {
+		if (cause instanceof AiError) throw cause;
+		const full = diskFull(cause, "The disk of the gateway is full: its storage cannot be read or written");
+		throw full ?? new AiError(key, undefined, { cause });
+	}
+}
 
 /** Whether the object of an account could not be called, or could not write. */
 export const isObjectFailure = ({ key }: Pick<AiError, "key">): boolean =>

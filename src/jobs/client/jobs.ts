@@ -3,7 +3,7 @@
  * the objects of another caller of the account it needs the permission to write: without it, they do not exist for it.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
-import { storageUnavailable } from "../../core/object-failure.ts";
+import { callStorage } from "../../core/object-failure.ts";
 import { callPart } from "../../core/object-parts.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { PipelineServices } from "../../pipeline/services.ts";
@@ -78,13 +78,8 @@ export class Jobs {
 	}
 
 	/** Throws 502 if the object cannot be called, and 429 if the account has too many open objects. */
-	async #call<Result>(account: string, method: (store: JobCalls) => Promise<Result>): Promise<Result> {
-		try {
-			return await method(this.#services.object(account));
-		} catch (cause) {
-			if (cause instanceof AiError) throw cause;
-			throw storageUnavailable(cause);
-		}
+	#call<Result>(account: string, method: (store: JobCalls) => Promise<Result>): Promise<Result> {
+		return callStorage(() => method(this.#services.object(account)));
 	}
 }
 

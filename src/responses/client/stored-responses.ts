@@ -6,8 +6,8 @@
  */
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { hasPassed } from "../../core/elapsed.ts";
-import { AiError, toAiError } from "../../core/errors.ts";
-import { requireDiskSpace, storageUnavailable } from "../../core/object-failure.ts";
+import { toAiError } from "../../core/errors.ts";
+import { callStorage, requireDiskSpace } from "../../core/object-failure.ts";
 import { callPart } from "../../core/object-parts.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { PipelineServices } from "../../pipeline/services.ts";
@@ -143,13 +143,8 @@ export class StoredResponses {
 	}
 
 	/** Throws 502 if the object cannot be called, and 429 if the account has too many open objects. */
-	async call<Result>(account: string, method: (store: StoreCalls) => Promise<Result>): Promise<Result> {
-		try {
-			return await method(this.#services.object(account));
-		} catch (cause) {
-			if (cause instanceof AiError) throw cause;
-			throw storageUnavailable(cause, "responseStoreUnavailable");
-		}
+	call<Result>(account: string, method: (store: StoreCalls) => Promise<Result>): Promise<Result> {
+		return callStorage(() => method(this.#services.object(account)), "responseStoreUnavailable");
 	}
 }
 

@@ -1,6 +1,6 @@
 /** The objects of one account, for the rooms: calls of its `BlobStore` object, and of the store outside if there is one. */
 import { AiError } from "../../core/errors.ts";
-import { requireDiskSpace, storageUnavailable } from "../../core/object-failure.ts";
+import { callStorage, requireDiskSpace } from "../../core/object-failure.ts";
 import { release } from "../../media/bytes.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 import type { RemoteCalls } from "../remote-calls.ts";
@@ -226,13 +226,8 @@ export class AccountBlobs implements Blobs {
 		);
 	}
 
-	async #call<T>(method: (stub: RemoteCalls<BlobStoreObject>) => Promise<T>): Promise<T> {
-		try {
-			return await method(this.#services.object(this.#account));
-		} catch (cause) {
-			if (cause instanceof AiError) throw cause;
-			throw storageUnavailable(cause);
-		}
+	#call<T>(method: (stub: RemoteCalls<BlobStoreObject>) => Promise<T>): Promise<T> {
+		return callStorage(() => method(this.#services.object(this.#account)));
 	}
 }
 

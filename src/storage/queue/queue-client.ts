@@ -1,7 +1,7 @@
 /** The queue, for the rooms: calls of the `WorkQueue` object. */
 import type { DeletedAccounts } from "../../core/deleted-accounts.ts";
 import { AiError } from "../../core/errors.ts";
-import { requireDiskSpace, storageUnavailable } from "../../core/object-failure.ts";
+import { callStorage, requireDiskSpace } from "../../core/object-failure.ts";
 import type { RemoteCalls } from "../remote-calls.ts";
 import type { NewWork, Queue, WorkId, WorkPage, WorkQuery, WorkState, WorkStatus } from "./work.ts";
 import type { WorkQueueObject } from "./work-queue.ts";
@@ -69,12 +69,8 @@ export class QueueClient implements Queue {
 		return this.#call((stub) => stub.counts());
 	}
 
-	async #call<T>(method: (stub: RemoteCalls<WorkQueueObject>) => Promise<T>): Promise<T> {
-		try {
-			return await method(this.#object());
-		} catch (cause) {
-			throw storageUnavailable(cause);
-		}
+	#call<T>(method: (stub: RemoteCalls<WorkQueueObject>) => Promise<T>): Promise<T> {
+		return callStorage(() => method(this.#object()));
 	}
 }
 

@@ -1,6 +1,5 @@
 /** An isolate's client of the AI Search instances of all accounts: the registry of an account, and the objects of its instances. */
-import { AiError } from "../../../core/errors.ts";
-import { requireDiskSpace, storageUnavailable } from "../../../core/object-failure.ts";
+import { callStorage, requireDiskSpace } from "../../../core/object-failure.ts";
 import type { Caller } from "../../../pipeline/request.ts";
 import type { RemoteCalls } from "../../../storage/remote-calls.ts";
 import type { SearchInstanceObject } from "../durable/search-instance.ts";
@@ -270,12 +269,7 @@ export class SearchInstances {
 		return this.#call(() => method(this.#services.searchRegistry(account)));
 	}
 
-	async #call<Value>(method: () => Promise<Value>): Promise<Value> {
-		try {
-			return await method();
-		} catch (cause) {
-			if (cause instanceof AiError) throw cause;
-			throw storageUnavailable(cause, "searchUnavailable");
-		}
+	#call<Value>(method: () => Promise<Value>): Promise<Value> {
+		return callStorage(method, "searchUnavailable");
 	}
 }

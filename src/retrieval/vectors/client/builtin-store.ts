@@ -1,6 +1,5 @@
 /** The kind `builtin`: an exact scan in Durable Objects. A part of a mutation is at most one call of the runtime, which takes 32 MiB. */
-import { AiError } from "../../../core/errors.ts";
-import { storageUnavailable } from "../../../core/object-failure.ts";
+import { callStorage } from "../../../core/object-failure.ts";
 import { type IndexAnswer, valueIn } from "../durable/index-answer.ts";
 import type { MutationDetail, MutationPart } from "../durable/journal.ts";
 import type { IndexSize } from "../durable/registry.ts";
@@ -50,14 +49,8 @@ export function builtinStore({ account, index, object, written }: BuiltinService
 	};
 }
 
-async function called<Value>(method: () => Promise<Value>): Promise<Value> {
-	try {
-		return await method();
-	} catch (cause) {
-		if (cause instanceof AiError) throw cause;
-		throw storageUnavailable(cause, "vectorsUnavailable");
-	}
-}
+const called = <Value>(method: () => Promise<Value>): Promise<Value> =>
+	callStorage(method, "vectorsUnavailable");
 
 function* partsOf(mutation: Mutation): Generator<MutationPart> {
 	const { id, operation } = mutation;

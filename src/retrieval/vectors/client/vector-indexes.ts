@@ -6,7 +6,7 @@ import { utcDay } from "../../../accounts/clock.ts";
 import { BoundedMap } from "../../../core/bounded-map.ts";
 import { hasPassed } from "../../../core/elapsed.ts";
 import { AiError } from "../../../core/errors.ts";
-import { requireDiskSpace, storageUnavailable } from "../../../core/object-failure.ts";
+import { callStorage, requireDiskSpace } from "../../../core/object-failure.ts";
 import type { VectorDay, VectorPeriod } from "../durable/day-table.ts";
 import { valueIn } from "../durable/index-answer.ts";
 import type { Creation, IndexSize, VectorUsage } from "../durable/registry.ts";
@@ -249,15 +249,7 @@ export class VectorIndexes {
 	}
 
 	/** Throws 502 if the object cannot be called, and 429 if the account has too many open objects. */
-	async #call<Value>(
-		account: string,
-		method: (registry: VectorRegistryCalls) => Promise<Value>,
-	): Promise<Value> {
-		try {
-			return await method(this.#services.registry(account));
-		} catch (cause) {
-			if (cause instanceof AiError) throw cause;
-			throw storageUnavailable(cause, "vectorsUnavailable");
-		}
+	#call<Value>(account: string, method: (registry: VectorRegistryCalls) => Promise<Value>): Promise<Value> {
+		return callStorage(() => method(this.#services.registry(account)), "vectorsUnavailable");
 	}
 }
