@@ -181,22 +181,18 @@ const withoutRates = (limits: unknown = {}): unknown =>
 /** Records which variables are read, so that only secrets named by a setting reach the gateway. */
 function recorder(variables: Env, platform?: string): { recorded: Env; read: Record<string, unknown> } {
 	const read: Record<string, unknown> = {};
+	// A copy of the environment of Windows has a name only as it is written there.
+	const written = new Map(Object.keys(variables).map((name) => [comparable(name, platform), name]));
 	const recorded = new Proxy(variables, {
 		get(target, name) {
 			if (typeof name !== "string") return undefined;
-			const value = target[written(target, name, platform)];
+			const value =
+				target[Object.hasOwn(target, name) ? name : (written.get(comparable(name, platform)) ?? name)];
 			if (value !== undefined) read[name] = value;
 			return value;
 		},
 	});
 	return { recorded, read };
-}
-
-/** The name as it is written in `variables`: a copy of the environment of Windows has it only in one case. */
-function written(variables: Env, name: string, platform?: string): string {
-	if (Object.hasOwn(variables, name)) return name;
-	const same = (other: string): boolean => comparable(other, platform) === comparable(name, platform);
-	return Object.keys(variables).find(same) ?? name;
 }
 
 function problemsOf(check: () => void): readonly string[] {

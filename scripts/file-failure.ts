@@ -18,6 +18,9 @@ const REASONS: Readonly<Record<string, string>> = {
 export const codeOf = (error: unknown): string =>
 	error instanceof Error && "code" in error ? String(error.code) : "";
 
+/** `code`: of an error of the system. */
+export const isDiskFull = (code: string): boolean => code === "ENOSPC" || code === "EDQUOT";
+
 /** With the code of the system. The message of any other error. */
 export function fileFailure(error: unknown): string {
 	const code = codeOf(error);

@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import type { Finding } from "../../scripts/engines/doctor.ts";
+import { codeOf } from "../../scripts/file-failure.ts";
 import { CommandError, type GatewayClient } from "../gateway-client.ts";
 
 const TIMEOUT_MS = 5_000;
@@ -86,6 +87,6 @@ async function problemOfCollector(url: string, fetcher: typeof fetch): Promise<s
 		return answer.status === 404 ? "HTTP 404: the path is wrong" : undefined;
 	} catch (error) {
 		const { cause = error } = error instanceof Error ? error : {};
-		return String(cause instanceof Error && "code" in cause ? cause.code : cause);
+		return codeOf(cause) || String(cause);
 	}
 }

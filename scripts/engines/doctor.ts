@@ -10,6 +10,7 @@ import type { ConfiguredBackend } from "../../src/pipeline/plan.ts";
 import { isExact, type Route } from "../../src/pipeline/route.ts";
 import { ListError, parseReplicaList } from "../../src/pools/replica-list.ts";
 import { isOwnEngine } from "../../src/providers/billing.ts";
+import { codeOf } from "../file-failure.ts";
 
 export interface Finding {
 	backend: string;
@@ -245,7 +246,7 @@ function causeOf(error: unknown): string {
 	if (error.name === "TimeoutError") return `none within ${TIMEOUT_MS} ms`;
 	const { cause } = error;
 	if (!(cause instanceof Error)) return error.name;
-	const code = "code" in cause ? String(cause.code) : cause.message;
+	const code = codeOf(cause) || cause.message;
 	return CAUSES[code] ?? code;
 }
 

@@ -7,7 +7,7 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { codeOf } from "../file-failure.ts";
+import { codeOf, isDiskFull } from "../file-failure.ts";
 import { makeFolder } from "../make-folder.ts";
 import { holdFile } from "./lock.ts";
 import { LocalProblem } from "./problem.ts";
@@ -42,7 +42,7 @@ export async function downloadFile(download: Download, { checkHash = false } = {
 		await fetchFile(download, partial);
 		await rename(partial, path);
 	} catch (error) {
-		throw isFull(error) ? fullDisk(download) : error;
+		throw isDiskFull(codeOf(error)) ? fullDisk(download) : error;
 	} finally {
 		release();
 	}
@@ -144,8 +144,6 @@ const tooLong = ({ name, size }: StoredFile, source: Source): Error =>
 		"weights_unreadable",
 		`${source.name} sent more than the ${sizeText(size)} of ${name}, so it is another file. Use another source (GANGLION_HUB)`,
 	);
-
-const isFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT"].includes(codeOf(error));
 
 const fullDisk = ({ path, file }: Download): LocalProblem =>
 	new LocalProblem(

@@ -1,6 +1,7 @@
 /** A folder that cannot be written, as a sentence with the cure. */
 import { join, sep } from "node:path";
 import { existing } from "../disk.ts";
+import { isDiskFull } from "../file-failure.ts";
 import { writeFailure } from "../write-failure.ts";
 import { LocalProblem } from "./problem.ts";
 
@@ -12,8 +13,6 @@ interface FileFailure extends Error {
 
 /** Of the owner, the rights, the disk's mount, or a file where a folder should be. */
 const CODES: ReadonlySet<string> = new Set(["EACCES", "EEXIST", "ENOTDIR", "EPERM", "EROFS"]);
-
-const FULL: ReadonlySet<string> = new Set(["EDQUOT", "ENOSPC"]);
 
 const isFileFailure = (error: unknown): error is FileFailure =>
 	error instanceof Error &&
@@ -30,7 +29,7 @@ export function folderProblem(folder: string, setting: string): string | undefin
 }
 
 function cureOf(code: string, setting: string): string {
-	if (FULL.has(code)) return `make space, or set ${setting} to a folder on another disk`;
+	if (isDiskFull(code)) return `make space, or set ${setting} to a folder on another disk`;
 	return `${CODES.has(code) ? "change its owner or its rights, or " : ""}set ${setting} to another folder`;
 }
 
