@@ -1,9 +1,9 @@
 /** Text to speech: the model speaks a text part by part, so that a long one can be cancelled, and needs no more memory than a short one. */
 import { ItemRefusal } from "./failure.ts";
 import type { Item, Result } from "./model.ts";
+import type { Run } from "./run.ts";
 import { resampled } from "./sound.ts";
 import { soundFile } from "./sound-files.ts";
-import type { Run } from "./tasks.ts";
 
 const PART_CHARACTERS = 300;
 /** Samples a second of OpenAI's `pcm`, which has no header that could say another one. */

@@ -11,6 +11,7 @@ import {
 import { ItemRefusal } from "./failure.ts";
 import type { DetectedBox, EngineModel, EngineTask, Item, Label, Result } from "./model.ts";
 import { meanOf, rowOf, sigmoid, softmax, toUnitLength } from "./numbers.ts";
+import type { Run, RunContext } from "./run.ts";
 import { speak } from "./speech.ts";
 
 /** Names of the library. */
@@ -33,13 +34,6 @@ const SAMPLE_RATE = 16_000;
 /** Longer recordings are divided into overlapping parts of this length, which is that of Whisper's input. */
 const PART_SECONDS = 30;
 
-export interface RunContext {
-	/** Called for each generated token. */
-	token(): void;
-	/** Gets a function that ends the generation before its next token. */
-	onCancel(interrupt: () => void): void;
-}
-
 export interface LoadedModel {
 	run(items: Item[], context: RunContext): Promise<Result[]>;
 }
@@ -60,12 +54,6 @@ export async function loadModel(
 	});
 	const run = RUNNERS[model.task];
 	return { run: (items, context) => run({ loaded, model, context }, items) };
-}
-
-export interface Run {
-	loaded: Pipeline;
-	model: EngineModel;
-	context: RunContext;
 }
 
 type Runner = (run: Run, items: Item[]) => Promise<Result[]>;

@@ -153,8 +153,8 @@ describe("layout", () => {
 				.filter((file) => /\.tsx?$/.test(file) && !file.includes("node_modules"))
 				.map((file) => join(folder, file)),
 		);
-	const sources = sourcesIn("src", "cli", "console/src", "miniflare", "scripts", "tools");
-	const all = [...sources, ...sourcesIn("engine", "test")];
+	const sources = sourcesIn("src", "cli", "console/src", "engine", "miniflare", "scripts", "tools");
+	const all = [...sources, ...sourcesIn("test")];
 
 	it("has the comment of a file directly before its first import", () => {
 		const hasGap = /^\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n\nimport /;
@@ -169,7 +169,7 @@ describe("layout", () => {
 	});
 
 	it("has no files that import each other in a circle, not even types", () => {
-		expect(circleIn(new Map(sources.map((file) => [file, importsIn(file)])))).toEqual([]);
+		expect(circleIn(new Map(all.map((file) => [file, importsIn(file)])))).toEqual([]);
 	});
 
 	it("finds circles", () => {

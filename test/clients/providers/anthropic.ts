@@ -3,8 +3,8 @@
  * refuses what the API refuses, and answers with its blocks and events.
  */
 import * as z from "zod";
+import type { Asked, Said } from "./asked.ts";
 import { type Answer, pieces, type Question, type Turn, think } from "./mind.ts";
-import type { Asked, Said } from "./server.ts";
 
 const cache_control = z.strictObject({ type: z.literal("ephemeral"), ttl: z.string().optional() }).optional();
 const Text = z.strictObject({ type: z.literal("text"), text: z.string().regex(/\S/), cache_control });

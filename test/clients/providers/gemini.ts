@@ -3,8 +3,8 @@
  * refuses what the API refuses, and answers with its candidates, whole or one event after the other.
  */
 import * as z from "zod";
+import type { Asked, Said } from "./asked.ts";
 import { type Answer, pieces, type Question, type Turn, think } from "./mind.ts";
-import type { Asked, Said } from "./server.ts";
 
 const args = z.record(z.string(), z.unknown());
 const Part = z.strictObject({

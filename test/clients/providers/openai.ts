@@ -1,7 +1,7 @@
 /** OpenAI's chat completions as documented, as far as these tests go (https://platform.openai.com/docs/api-reference/chat). */
 import * as z from "zod";
+import type { Asked, Said } from "./asked.ts";
 import { pieces, type Turn, think } from "./mind.ts";
-import type { Asked, Said } from "./server.ts";
 
 export const OPENAI_KEY = "sk-openai-test";
 

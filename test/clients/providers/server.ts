@@ -1,18 +1,9 @@
 /** Providers on loopback: two public APIs, as strict as they are, behind one port. */
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { anthropic } from "./anthropic.ts";
+import type { Asked, Said } from "./asked.ts";
 import { gemini } from "./gemini.ts";
-
-export interface Asked {
-	path: string;
-	query: string;
-	headers: IncomingHttpHeaders;
-	body: unknown;
-}
-
-/** What a provider says. */
-export type Said = { status?: number; json: object } | { events: string[] };
 
 export interface Providers {
 	url: string;

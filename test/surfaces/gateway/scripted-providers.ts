@@ -1,8 +1,8 @@
 /** The scripted providers of the clients' tests at the providers' addresses, inside the Worker of the test. */
 import { anthropic } from "../../clients/providers/anthropic.ts";
+import type { Said } from "../../clients/providers/asked.ts";
 import { gemini } from "../../clients/providers/gemini.ts";
 import { openai } from "../../clients/providers/openai.ts";
-import type { Said } from "../../clients/providers/server.ts";
 
 const PROVIDERS: Readonly<Record<string, typeof anthropic>> = {
 	"api.openai.com": openai,
