@@ -51,14 +51,16 @@ async function wake(
 	services: PipelineServices,
 ): Promise<Plan> {
 	const { now, pools, wait } = services;
-	pools.wakeCalls?.call(first.backend, settings);
+	const backend = routed?.targets.find((one) => one.backend === first.backend);
+	pools.wakeCalls?.call(first.backend, settings, async () => backend && pools.refreshNow(backend));
+	// The replica may need longer than the call. Requests that do not wait for it, or go to another target, read the list when they arrive.
+	pools.hurryList(first.backend, CHECK_MS);
 	const [, next, ...others]: readonly PlanTarget[] = plan.targets;
 	if (next) {
 		const remaining: Plan = { ...plan, targets: [next, ...others] };
 		countArrival(remaining);
 		return remaining;
 	}
-	const backend = routed?.targets.find((one) => one.backend === first.backend);
 	const since = now();
 	const limitMs = mayWait ? waitMs : 0;
 	for (let at = since; !hasPassed(limitMs, since, at) && !hasWorkingReplica(first, services); at = now()) {

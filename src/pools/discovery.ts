@@ -77,6 +77,12 @@ export class Discoveries {
 		await this.#read(state, settings, protocol);
 	}
 
+	/** The list, if there is one, is due this long after its latest read at the latest. */
+	hurry(backend: string, milliseconds: number): void {
+		const state = this.#backends.get(backend);
+		if (state?.list) state.wait = Math.min(state.wait, milliseconds);
+	}
+
 	async #read(
 		state: Discovered,
 		{ url, path, refreshMs }: DiscoverSettings,

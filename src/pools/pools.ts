@@ -175,6 +175,11 @@ export class Pools {
 			await this.#services.discoveries?.refreshNow(backend, pool.discover, pool.disaggregation?.protocol);
 	}
 
+	/** A replica may come at any time: the list is due this long after its latest read at the latest. */
+	hurryList(backend: string, milliseconds: number): void {
+		this.#services.discoveries?.hurry(backend, milliseconds);
+	}
+
 	#poll(backends: readonly PolledBackend[]): void {
 		const { loadExchange, polls } = this.#services;
 		for (const backend of backends) {

@@ -25,12 +25,19 @@ export class WakeCalls {
 		this.#services = services;
 	}
 
-	/** Calls the service, unless this isolate has called it within the cooldown. A failure is ignored: the next call comes later. */
-	call(backend: string, { url, cooldownMs }: WakeSettings): void {
+	/**
+	 * Calls the service, unless this isolate has called it within the cooldown, and then `woken`. A failure of either is ignored: the next
+	 * call comes later.
+	 */
+	call(backend: string, { url, cooldownMs }: WakeSettings, woken?: () => Promise<unknown>): void {
 		const { now, post, waitUntil } = this.#services;
 		const at = now();
 		if (!hasPassed(cooldownMs, this.#calledAt.get(backend), at)) return;
 		this.#calledAt.set(backend, at);
-		waitUntil(post(url, { backend }).catch(() => {}));
+		waitUntil(
+			post(url, { backend })
+				.then(woken)
+				.catch(() => {}),
+		);
 	}
 }

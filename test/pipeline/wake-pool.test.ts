@@ -3,6 +3,7 @@ import { createApp } from "../../src/app.ts";
 import { IsolateHealth } from "../../src/fleet/health.ts";
 import type { Plan } from "../../src/pipeline/plan.ts";
 import { wakePool } from "../../src/pipeline/wake-pool.ts";
+import { Discoveries } from "../../src/pools/discovery.ts";
 import { Pools } from "../../src/pools/pools.ts";
 import { ReplicaChanges } from "../../src/pools/replica-changes.ts";
 import { WakeCalls } from "../../src/pools/wake-calls.ts";
@@ -125,5 +126,77 @@ describe("a pool that was scaled to zero", () => {
 		const { plan, pooled, wake } = scaled();
 		const signal = AbortSignal.abort();
 		await expect(wake(plan(pooled), { signal })).rejects.toMatchObject({ key: "aborted" });
+	});
+});
+
+describe("a pool whose replicas a service lists", () => {
+	const DISCOVER = { url: "http://registry/replicas", path: "/v1", refreshMs: 30_000 };
+
+	/** Two targets: the pool, which has no replica until `listed` names one, and another backend. `post` is the call of the wake service. */
+	function discovered(post: () => Promise<unknown>) {
+		const state = { now: 0, listed: [] as string[], reads: 0 };
+		const background: Promise<unknown>[] = [];
+		const now = () => state.now;
+		const waitUntil = (work: Promise<unknown>) => background.push(work);
+		const pools = new Pools({
+			random: () => 0,
+			changes: new ReplicaChanges({ now, wait: async () => {} }),
+			discoveries: new Discoveries({
+				...{ now, waitUntil, wait: () => new Promise<void>(() => {}) },
+				read: async () => {
+					state.reads++;
+					return JSON.stringify(state.listed);
+				},
+			}),
+			wakeCalls: new WakeCalls({ now, waitUntil, post }),
+		});
+		const shared = {
+			...{ backend: "vllm", kind: "openai", model: "m", headers: {}, urls: [], weight: 1 },
+			timeouts: { headerMs: 1, idleMs: 1, totalMs: 1 },
+		} as const;
+		const target = { ...shared, pool: { wake: WAKE, discover: DISCOVER } };
+		const other = { ...shared, backend: "other", url: "http://other", circuit: "closed" } as const;
+		const services = { ...testServices(), pools, now, health: { circuit: () => "closed" } as never };
+		/** The addresses of the pool that a request at this time finds. What it starts in the background is done afterwards. */
+		const request = async (at: number) => {
+			state.now = at;
+			await pools.refresh([target]);
+			const pool = pools.of(target);
+			if (!pool) throw new Error("no pool");
+			const urls = pool.replicas.members.map(({ url }) => url);
+			const plan: Plan = {
+				targets: [{ ...shared, pool }, other],
+				retries: { attempts: 1, baseMs: 0, maxMs: 0 },
+			};
+			const routed = { targets: [target] } as never;
+			await wakePool(plan, { routed, signal: NEVER, mayWait: true }, services);
+			while (background.length > 0) await Promise.all(background.splice(0));
+			return urls;
+		};
+		return { request, state };
+	}
+
+	it("reads the list as soon as the service has answered", async () => {
+		const { request, state } = discovered(async () => {
+			state.listed = ["http://gpu"];
+		});
+		expect(await request(0)).toEqual([]);
+		expect(await request(1)).toEqual(["http://gpu/v1"]);
+		expect(state.reads).toBe(2);
+	});
+
+	it("reads the list of a replica that starts after the answer at the first request after half a second", async () => {
+		const { request, state } = discovered(async () => {
+			throw new Error("the service is slow");
+		});
+		expect(await request(0)).toEqual([]);
+		state.listed = ["http://gpu"];
+		expect(await request(499)).toEqual([]);
+		expect(state.reads).toBe(1);
+		expect(await request(500)).toEqual([]);
+		expect(await request(501)).toEqual(["http://gpu/v1"]);
+		// A pool with a replica reads its list as seldom as others.
+		await request(2_000);
+		expect(state.reads).toBe(2);
 	});
 });
