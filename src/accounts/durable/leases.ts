@@ -7,15 +7,17 @@
  * it returns the lease later, there is no charge.
  */
 import type { JournalBatch } from "../admission.ts";
-import type { Lease } from "../lease.ts";
+import { type Lease, MAX_LEASE_MS } from "../lease.ts";
 import type { TokenLimits } from "../token-command.ts";
 import { rateKeys, rateKeysText } from "./request-rows.ts";
 import { type AccountRows, RowTable, type TableOptions } from "./row-table.ts";
 
 /** A batch may be sent repeatedly before it arrives. After this time the lease is charged. */
 export const GRACE_MS = 15_000;
-/** How long a charged lease is kept for reports that arrive late, and a journal without batches. */
+/** How long a charged lease is kept for reports that arrive late. */
 const KEPT_MS = 60 * 60 * 1000;
+/** How long a journal without batches is kept: as long as the leases of its last batch, so no copy of the batch finds one of them. */
+const JOURNAL_KEPT_MS = KEPT_MS + MAX_LEASE_MS;
 
 export interface HeldLease {
 	id: string;
@@ -130,7 +132,7 @@ export class Leases {
 	deleteExpired(now: number): void {
 		for (const { id, chargeId, expiresAt } of [...this.#leases.values()])
 			if (chargeId !== undefined && expiresAt + KEPT_MS <= now) this.delete(id);
-		this.#journals.delete("written_at <= ?", now - KEPT_MS);
+		this.#journals.delete("written_at <= ?", now - JOURNAL_KEPT_MS);
 	}
 }
 

@@ -435,4 +435,28 @@ describe("a lease that is not returned", () => {
 			expect(rows(bench)).toEqual([["lease-1", "expired", 400]]);
 			expect(bench.ledger.requests({}).requests[0]).toMatchObject({ model: MODEL, task: TASK });
 		}));
+
+	it("is not changed by a copy of a batch that arrives as long as the lease can be reported", () =>
+		withLedger((bench) => {
+			const longest = { id: "lease-1", requests: 4, microNeurons: 400, ms: 120_000 };
+			const wide = [{ ...RATE, perMinute: 6_400 }];
+			expect(
+				bench.ledger.grantLease(renewal("lease-1", 4, { lease: longest, rates: wide, budgets: [] })),
+			).toMatchObject({ ms: 120_000 });
+			const report = batch({
+				requests: [leased("a", { settlement: settlement("a", { microNeurons: 10 }) })],
+			});
+			bench.ledger.book(report);
+			bench.time = NOON + 135_000;
+			bench.ledger.expire();
+			const books = () => [total(bench), ...rows(bench)];
+			const booked = books();
+			expect(booked).toHaveLength(3);
+			for (const hourLater of [3_600_000, 3_719_999, 3_720_000, 3_800_000]) {
+				bench.time = NOON + hourLater;
+				bench.ledger.sweep();
+				bench.ledger.book(report);
+				expect(books(), `${hourLater} ms after the batch`).toEqual(booked);
+			}
+		}));
 });
