@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { fileFailure } from "../scripts/file-failure.ts";
+import { cannotBeWritten } from "../scripts/file-failure.ts";
 import { makeFolder } from "../scripts/make-folder.ts";
 import { CommandError } from "./gateway-client.ts";
 
@@ -23,8 +23,7 @@ export async function writeComplete(
 		await rename(partial, file);
 	} catch (error) {
 		await rm(partial, { force: true });
-		if (error instanceof Error && "syscall" in error)
-			throw new CommandError(`${file} cannot be written: ${fileFailure(error)}`);
+		if (error instanceof Error && "syscall" in error) throw new CommandError(cannotBeWritten(file, error));
 		throw error;
 	}
 }

@@ -1,17 +1,30 @@
-/** Why a file or a folder cannot be used, as a part of a sentence. Node's own messages are for programmers. */
+/** Why a file or a folder cannot be used, and what helps, as parts of a sentence. Node's own messages are for programmers. */
 
-const REASONS: Readonly<Record<string, string>> = {
-	EACCES: "this user has no right to it",
-	EDQUOT: "the quota of the disk is used up",
-	EEXIST: "a file has this name, where a folder is needed",
-	EISDIR: "a folder has this name, where a file is needed",
-	ELOOP: "its links lead in a circle",
-	ENAMETOOLONG: "its name is too long",
-	ENOENT: "nothing can be created there",
-	ENOSPC: "the disk is full",
-	ENOTDIR: "a part of the path is a file, where a folder is needed",
-	EPERM: "this user has no right to it",
-	EROFS: "the disk is read-only",
+interface KnownFailure {
+	reason: string;
+	/** What helps there. Absent: only another place does. */
+	cure?: string;
+}
+
+const NO_RIGHT: KnownFailure = {
+	reason: "this user has no right to it",
+	cure: "change its owner or its rights",
+};
+const isFull = (reason: string): KnownFailure => ({ reason, cure: "make space" });
+const isInTheWay = (reason: string): KnownFailure => ({ reason, cure: "move the file away" });
+
+const FAILURES: Readonly<Record<string, KnownFailure>> = {
+	EACCES: NO_RIGHT,
+	EDQUOT: isFull("the quota of the disk is used up"),
+	EEXIST: isInTheWay("a file has this name, where a folder is needed"),
+	EISDIR: { reason: "a folder has this name, where a file is needed" },
+	ELOOP: { reason: "its links lead in a circle" },
+	ENAMETOOLONG: { reason: "its name is too long" },
+	ENOENT: { reason: "nothing can be created there" },
+	ENOSPC: isFull("the disk is full"),
+	ENOTDIR: isInTheWay("a part of the path is a file, where a folder is needed"),
+	EPERM: NO_RIGHT,
+	EROFS: { reason: "the disk is read-only" },
 };
 
 /** Empty if the error has none. */
@@ -24,7 +37,17 @@ export const isDiskFull = (code: string): boolean => code === "ENOSPC" || code =
 /** With the code of the system. The message of any other error. */
 export function fileFailure(error: unknown): string {
 	const code = codeOf(error);
-	const reason = REASONS[code];
-	if (reason !== undefined) return `${reason} (${code})`;
+	const known = FAILURES[code];
+	if (known) return `${known.reason} (${code})`;
 	return error instanceof Error ? error.message : String(error);
+}
+
+/** A sentence. `setting`: the variable with the folder, which the cure names. */
+export function cannotBeWritten(path: string, error: unknown, setting?: string): string {
+	const failure = `${path} cannot be written: ${fileFailure(error)}`;
+	if (setting === undefined) return failure;
+	const code = codeOf(error);
+	const { cure } = FAILURES[code] ?? {};
+	const place = isDiskFull(code) ? "a folder on another disk" : "another folder";
+	return `${failure}: ${cure === undefined ? "" : `${cure}, or `}set ${setting} to ${place}`;
 }

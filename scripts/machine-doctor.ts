@@ -1,7 +1,7 @@
 /** `ganglion doctor`: whether this machine has what a gateway needs: room for the state, the right to write it, and open files. */
 import { diskOf, existing } from "./disk.ts";
 import type { Finding } from "./engines/doctor.ts";
-import { fileFailure } from "./file-failure.ts";
+import { cannotBeWritten } from "./file-failure.ts";
 import { LOW_FILE_LIMIT, openFileLimit } from "./file-limit.ts";
 import { writeFailure } from "./write-failure.ts";
 
@@ -29,7 +29,7 @@ export function examineMachine(state: string): Finding[] {
 		),
 		failure === undefined
 			? finding("state", "ok", `${state} can be written`)
-			: finding("state", "failed", `${folder} cannot be written: ${fileFailure(failure)}`),
+			: finding("state", "failed", cannotBeWritten(folder, failure)),
 		files < LOW_FILE_LIMIT
 			? finding(
 					"files",

@@ -3,11 +3,12 @@
  * full limits of an account. Two checks: a lock on the folder, which ends with the process of the command; and the gateway's own
  * socket in the folder, which answers while the runtime runs, even if the command was killed.
  */
-import { accessSync, constants, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { join } from "node:path";
-import { codeOf } from "./file-failure.ts";
+import { codeOf, isDiskFull } from "./file-failure.ts";
 import { makeFolder } from "./make-folder.ts";
+import { writeFailure } from "./write-failure.ts";
 
 const BUSY = 5;
 /** The operating systems' limit for the path of a socket. */
@@ -25,8 +26,12 @@ export interface LockedState {
 	unlock(): void;
 }
 
-/** Throws an `Error` whose message is for the operator. */
-export async function lockState(folder: string): Promise<LockedState> {
+/**
+ * Throws an `Error` whose message is for the operator. A full disk is not a reason: the gateway serves what needs no space, and what the
+ * state has can be deleted only while it runs.
+ * @param failureOf tries whether the folder can be written.
+ */
+export async function lockState(folder: string, failureOf = writeFailure): Promise<LockedState> {
 	const socket = join(folder, "drain.sock");
 	const reloadSocket = join(folder, "reload.sock");
 	const pidFile = join(folder, "workerd.pid");
@@ -34,23 +39,34 @@ export async function lockState(folder: string): Promise<LockedState> {
 		throw new Error(`the name of ${folder} is too long for a socket in it`);
 	// The folder contains usage and the hashes of tokens.
 	makeFolder(folder, 0o700);
-	accessSync(folder, constants.W_OK | constants.X_OK);
+	const failure = failureOf(folder);
+	if (failure && !isDiskFull(codeOf(failure))) throw failure;
 	const release = await lock(folder);
 	if (await answers(socket)) {
-		const pids = readFileSync(pidFile, "utf8").trim();
-		throw new Error(`the runtime of a killed gateway still uses it: stop it first (kill ${pids})`);
+		const command = existsSync(pidFile) ? ` (kill ${readFileSync(pidFile, "utf8").trim()})` : "";
+		throw new Error(`the runtime of a killed gateway still uses it: stop it first${command}`);
 	}
 	for (const path of [socket, reloadSocket]) rmSync(path, { force: true });
 	return {
 		objects: join(folder, "objects"),
 		socket,
 		reloadSocket,
-		servedBy: (pids) => writeFileSync(pidFile, `${pids.join(" ")}\n`),
+		servedBy: (pids) => writePids(pidFile, pids),
 		unlock() {
 			for (const path of [socket, reloadSocket, pidFile]) rmSync(path, { force: true });
 			release();
 		},
 	};
+}
+
+/** It is only for the message about a killed gateway, so a full disk need not have room for it. */
+function writePids(file: string, pids: readonly number[]): void {
+	try {
+		writeFileSync(file, `${pids.join(" ")}\n`);
+	} catch (error) {
+		if (!isDiskFull(codeOf(error))) throw error;
+		rmSync(file, { force: true });
+	}
 }
 
 const inUse = (): Error => new Error("another gateway uses it: give each its own --state");
@@ -74,7 +90,8 @@ async function lock(folder: string): Promise<() => void> {
 function lockFile({ DatabaseSync }: typeof import("node:sqlite"), path: string): () => void {
 	const file = new DatabaseSync(path);
 	try {
-		file.exec("BEGIN EXCLUSIVE");
+		// A journal on the disk would need space. Nothing is ever written.
+		file.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
 	} catch (error) {
 		file.close();
 		if (error instanceof Error && "errcode" in error && error.errcode === BUSY) throw inUse();

@@ -1,7 +1,7 @@
 /** A folder that cannot be written, as a sentence with the cure. */
 import { join, sep } from "node:path";
 import { existing } from "../disk.ts";
-import { isDiskFull } from "../file-failure.ts";
+import { cannotBeWritten } from "../file-failure.ts";
 import { writeFailure } from "../write-failure.ts";
 import { LocalProblem } from "./problem.ts";
 
@@ -11,8 +11,8 @@ interface FileFailure extends Error {
 	syscall?: string;
 }
 
-/** Of the owner, the rights, the disk's mount, or a file where a folder should be. */
-const CODES: ReadonlySet<string> = new Set(["EACCES", "EEXIST", "ENOTDIR", "EPERM", "EROFS"]);
+/** Of the owner, the rights, the disk, or a file where a folder should be. */
+const CODES: ReadonlySet<string> = new Set("EACCES EDQUOT EEXIST ENOSPC ENOTDIR EPERM EROFS".split(" "));
 
 const isFileFailure = (error: unknown): error is FileFailure =>
 	error instanceof Error &&
@@ -24,13 +24,8 @@ const isFileFailure = (error: unknown): error is FileFailure =>
 /** The sentence about a folder before anything is written into it. It need not exist. Absent: it can be written. */
 export function folderProblem(folder: string, setting: string): string | undefined {
 	const path = existing(folder);
-	const code = writeFailure(path)?.code;
-	return code && `${path} cannot be written (${code}): ${cureOf(code, setting)}`;
-}
-
-function cureOf(code: string, setting: string): string {
-	if (isDiskFull(code)) return `make space, or set ${setting} to a folder on another disk`;
-	return `${CODES.has(code) ? "change its owner or its rights, or " : ""}set ${setting} to another folder`;
+	const failure = writeFailure(path);
+	return failure && cannotBeWritten(path, failure, setting);
 }
 
 /** `setting`: the variable with the folder. Another failure is returned as it is. */
@@ -42,9 +37,5 @@ export function unwritable(error: unknown, folder: string, setting: string): unk
 	// Some folders of the system, such as `/proc`, have no place for others.
 	const isNoPlace = syscall === "mkdir" && code === "ENOENT";
 	if (!(isAbove || isBelow) || !(isNoPlace || CODES.has(code))) return error;
-	return new LocalProblem(
-		"no_room",
-		`${path} cannot be ${isNoPlace ? "created" : "written"} (${code}): ${cureOf(code, setting)}`,
-		{ cause: error },
-	);
+	return new LocalProblem("no_room", cannotBeWritten(path, error, setting), { cause: error });
 }

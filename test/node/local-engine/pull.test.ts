@@ -323,7 +323,7 @@ describe("a sentence names the cure", () => {
 		const file = join(folder, "file");
 		writeFileSync(file, "");
 		await expect(pull({ weights, accepts: true, folder: join(file, "models") })).rejects.toThrow(
-			/^\S+\/file\/models\S* cannot be written \([A-Z]+\): change its owner or its rights, or set GANGLION_MODELS to another folder$/,
+			/^\S+\/file\/models\S* cannot be written: [a-z ,]+ \((?:EEXIST|ENOTDIR)\): move the file away, or set GANGLION_MODELS to another folder$/,
 		);
 	});
 

@@ -11,12 +11,29 @@ const FOLDER = join("/data", "models");
 const failureOf = (code: string, path: string): Error => Object.assign(new Error(code), { code, path });
 const explained = (error: Error): unknown => unwritable(error, FOLDER, "GANGLION_MODELS");
 
-it.each(["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST"])("%s is explained", (code) => {
+it.each([
+	["EACCES", "this user has no right to it", "change its owner or its rights, or "],
+	["EPERM", "this user has no right to it", "change its owner or its rights, or "],
+	["EROFS", "the disk is read-only", ""],
+	["ENOTDIR", "a part of the path is a file, where a folder is needed", "move the file away, or "],
+	["EEXIST", "a file has this name, where a folder is needed", "move the file away, or "],
+])("%s is explained", (code, reason, cure) => {
 	for (const path of [FOLDER, join(FOLDER, "a", "b")])
 		expect(explained(failureOf(code, path))).toMatchObject({
 			code: "no_room",
-			message: `${path} cannot be written (${code}): change its owner or its rights, or set GANGLION_MODELS to another folder`,
+			message: `${path} cannot be written: ${reason} (${code}): ${cure}set GANGLION_MODELS to another folder`,
 		});
+});
+
+it.each([
+	["ENOSPC", "the disk is full"],
+	["EDQUOT", "the quota of the disk is used up"],
+])("%s is explained: another folder of the disk is no cure", (code, reason) => {
+	const path = join(FOLDER, "a");
+	expect(explained(failureOf(code, path))).toMatchObject({
+		code: "no_room",
+		message: `${path} cannot be written: ${reason} (${code}): make space, or set GANGLION_MODELS to a folder on another disk`,
+	});
 });
 
 it.each([
@@ -27,13 +44,12 @@ it.each([
 	const error = Object.assign(failureOf("ENOENT", path), { syscall: "mkdir" });
 	expect(explained(error)).toMatchObject({
 		code: "no_room",
-		message: `${path} cannot be created (ENOENT): set GANGLION_MODELS to another folder`,
+		message: `${path} cannot be written: nothing can be created there (ENOENT): set GANGLION_MODELS to another folder`,
 	});
 });
 
 it.each([
 	["a file that another process has removed", "ENOENT", join(FOLDER, "a")],
-	["a full disk", "ENOSPC", join(FOLDER, "a")],
 	["too many open files", "EMFILE", join(FOLDER, "a")],
 	["another folder", "EACCES", `${FOLDER}-old`],
 ])("%s is not", (_, code, path) => {
@@ -41,7 +57,8 @@ it.each([
 	expect(explained(error)).toBe(error);
 });
 
-const CURE = "change its owner or its rights, or set";
+const IN_THE_WAY =
+	"cannot be written: a part of the path is a file, where a folder is needed (ENOTDIR): move the file away, or set";
 const SCRIPTED = join(import.meta.dirname, "llama-server.mjs");
 
 /** A folder of its own. Also a user who may write everywhere can write no folder below a file. */
@@ -63,13 +80,13 @@ it("a folder that need not exist is examined by a write, which leaves nothing", 
 		expect(readdirSync(folder)).toEqual(["file"]);
 		for (const below of [file, join(file, "models")])
 			expect(folderProblem(below, "GANGLION_MODELS")).toBe(
-				`${file} cannot be written (ENOTDIR): ${CURE} GANGLION_MODELS to another folder`,
+				`${file} ${IN_THE_WAY} GANGLION_MODELS to another folder`,
 			);
 	}));
 
 it.skipIf(process.platform !== "linux")("a place for no file has another cure", () => {
 	expect(folderProblem("/proc/none/models", "GANGLION_MODELS")).toBe(
-		"/proc cannot be written (ENOENT): set GANGLION_MODELS to another folder",
+		"/proc cannot be written: nothing can be created there (ENOENT): set GANGLION_MODELS to another folder",
 	);
 });
 
@@ -91,8 +108,8 @@ it("the start names both folders that cannot be written, before the first downlo
 				GANGLION_ENGINE_PACKAGES: join(file, "engine"),
 			}),
 		).toEqual([
-			`No weights can be downloaded: ${file} cannot be written (ENOTDIR): ${CURE} GANGLION_MODELS to another folder`,
-			`The packages that run ONNX models cannot be installed: ${file} cannot be written (ENOTDIR): ${CURE} GANGLION_ENGINE_PACKAGES to another folder`,
+			`No weights can be downloaded: ${file} ${IN_THE_WAY} GANGLION_MODELS to another folder`,
+			`The packages that run ONNX models cannot be installed: ${file} ${IN_THE_WAY} GANGLION_ENGINE_PACKAGES to another folder`,
 		]);
 		expect(await linesOf({ GANGLION_MODELS: folder, GANGLION_ENGINE_PACKAGES: folder })).toEqual([]);
 	}));
@@ -105,14 +122,8 @@ it("the doctor names them too, and fails if no weights are there", () =>
 				.filter(({ detail }) => detail.includes("cannot be written"))
 				.map(({ check, result, detail }) => [check, result, detail]);
 		expect(await found(join(file, "models"), join(file, "engine"))).toEqual([
-			[
-				...["weights", "failed"],
-				`${file} cannot be written (ENOTDIR): ${CURE} GANGLION_MODELS to another folder`,
-			],
-			[
-				...["packages", "warning"],
-				`${file} cannot be written (ENOTDIR): ${CURE} GANGLION_ENGINE_PACKAGES to another folder`,
-			],
+			[...["weights", "failed"], `${file} ${IN_THE_WAY} GANGLION_MODELS to another folder`],
+			[...["packages", "warning"], `${file} ${IN_THE_WAY} GANGLION_ENGINE_PACKAGES to another folder`],
 		]);
 		expect(await found(folder, folder)).toEqual([]);
 	}));
