@@ -16,6 +16,7 @@ import { parseArgs } from "node:util";
 import { modulesIn } from "../miniflare/modules.ts";
 import { configure, describeRouting } from "../src/config/index.ts";
 import { DOCUMENTS_BINDING } from "../src/config/worker-bindings.ts";
+import { asQuestion, didYouMean, misspelledNames } from "../src/core/did-you-mean.ts";
 import { checkAddress } from "./address.ts";
 import { collectGarbage } from "./collect-garbage.ts";
 import { readVariables } from "./config-file.ts";
@@ -85,19 +86,24 @@ if (values.help) {
 	console.log(USAGE);
 	process.exit(0);
 }
+refuseMisspelledOptions();
 const port = typeof values.port === "string" ? values.port : DEFAULT_PORT;
-
-const vars = orStop(variables);
+const address = ["127.0.0.1", readPort(port)] as const;
 const cliVars = variablesOfArguments();
+const enginePorts =
+	typeof values["engine-ports"] === "string" ? portsIn(values["engine-ports"]) : values["local-engines"];
 if (values.state === true || values.state === "") stopWith("--state: expected a folder");
-await checkAddress("127.0.0.1", readPort(port));
+const runsModels = readEngine();
+const vars = orStop(variables);
+await checkAddress(...address);
 const models = await localModels();
 const local = models ? undefined : await localEngines();
 const added: Record<string, unknown> = models?.settings ?? {
 	...(local && { BACKENDS: local.BACKENDS, ROUTES: local.ROUTES }),
 };
 const lines = orStop(routingLines);
-const notes = (models?.lines() ?? "") + orStop(() => warnings(configure(variablesOfWorker()), vars));
+const notes =
+	(models?.lines() ?? "") + orStop(() => warnings(configure(variablesOfWorker()), { ...vars, ...cliVars }));
 const converter = await startConverter(async () => modulesIn(join(DIST, "documents")));
 const child = spawn(
 	process.execPath,
@@ -162,6 +168,15 @@ function variables(): Record<string, unknown> {
 	return { ...vars, ...secrets, ...bindings };
 }
 
+/** wrangler prints its own message above its list of all options. */
+function refuseMisspelledOptions(): void {
+	for (const token of tokens ?? []) {
+		if (token.kind !== "option" || DEV_OPTIONS.includes(token.name)) continue;
+		const [near] = misspelledNames(token.name, DEV_OPTIONS, (name) => name);
+		if (near !== undefined) stopWith(`${token.rawName}: no option has this name${asQuestion(`--${near}`)}`);
+	}
+}
+
 function readPort(text: string): number {
 	const port = Number(text);
 	if (Number.isInteger(port) && port >= 0 && port < 65_536) return port;
@@ -176,25 +191,32 @@ function variablesOfArguments(): Record<string, string> {
 		if (token.kind === "option") inVar = token.name === "var";
 		if (!inVar || token.kind === "option-terminator") continue;
 		const [name = "", ...value] = (token.value ?? "").split(":");
-		if (name && value.length > 0) found[name] = value.join(":");
+		if (name === "" || value.length === 0)
+			stopWith(`--var: expected NAME:VALUE, found ${token.value === undefined ? "nothing" : name}`);
+		found[name] = value.join(":");
 	}
 	return found;
 }
 
 async function localEngines(): Promise<LocalSettings | undefined> {
-	const ports = values["engine-ports"];
-	const requested = typeof ports === "string" ? portsIn(ports) : values["local-engines"];
-	return localEnginesFor(typeof requested === "string" ? undefined : requested, { ...vars, ...cliVars });
+	return localEnginesFor(typeof enginePorts === "string" ? undefined : enginePorts, { ...vars, ...cliVars });
+}
+
+/** Whether this machine runs models itself. */
+function readEngine(): boolean {
+	const { engine, pull = false } = values;
+	if (engine === undefined && !pull) return false;
+	if (engine === "local") return true;
+	const found = typeof engine === "string" ? `${engine}${didYouMean(engine, ["local"])}` : "nothing";
+	return stopWith(`--engine: expected local, found ${found}`);
 }
 
 /** Models that this machine runs itself. They end with this process. */
 async function localModels() {
-	const { engine, pull = false } = values;
-	if (engine === undefined && !pull) return undefined;
-	if (engine !== "local") return stopWith("--engine: expected local");
+	if (!runsModels) return undefined;
 	const { LocalEngine } = await import("./local-engine/index.ts");
 	const { describeLibrary, localSettings } = await import("./local-engine/settings.ts");
-	const pulls = pull === true;
+	const pulls = values.pull === true;
 	const started = await LocalEngine.start({ env: process.env, pulls, log: console.log }).catch((error) =>
 		stopWith(error instanceof Error ? error.message : String(error)),
 	);
@@ -210,8 +232,7 @@ async function localModels() {
 function portsIn(text: string): number[] {
 	const ports = text.split(",").map(Number);
 	if (ports.every((port) => Number.isInteger(port) && port > 0 && port < 65_536)) return ports;
-	console.error("--engine-ports: expected numbers with commas between them, such as 11434,8080");
-	process.exit(1);
+	return stopWith("--engine-ports: expected numbers with commas between them, such as 11434,8080");
 }
 
 function variablesOfWorker(): Record<string, unknown> {

@@ -204,6 +204,38 @@ describe("npm run dev", () => {
 		expect(help).toContain("ports to search (11434,8080,8000,1234,12434)");
 	});
 
+	it.each([
+		[["--engine", "lokal"], '--engine: expected local, found lokal; did you mean "local"?\n'],
+		[["--engine"], "--engine: expected local, found nothing\n"],
+		[
+			["--engine-ports", "ollama"],
+			"--engine-ports: expected numbers with commas between them, such as 11434,8080\n",
+		],
+		[["--prot", "9000"], '--prot: no option has this name; did you mean "--port"?\n'],
+		[["--no-local-engine"], '--no-local-engine: no option has this name; did you mean "--local-engines"?\n'],
+		[["--var", "ROUTES"], "--var: expected NAME:VALUE, found ROUTES\n"],
+	])("refuses %j with one line, before it looks for a port", async (args, line) => {
+		const server = createServer().listen(0, "127.0.0.1");
+		await once(server, "listening");
+		const { port } = server.address() as AddressInfo;
+		const child = dev(["--port", String(port), ...args]);
+		expect(await child.exit).toBe(1);
+		expect(await child.until(/$/)).toBe(line);
+		server.close();
+	});
+
+	it("warns about a variable of the command line that no setting reads", async () => {
+		const output = await dev([
+			...(await ownPorts()),
+			"--config",
+			configWith({}),
+			"--no-local-engines",
+			"--var",
+			"ROUTE:{}",
+		]).until(/Ctrl-C/);
+		expect(output).toContain('ROUTE: no setting has this name, so it has no effect; did you mean "ROUTES"?');
+	});
+
 	it("prints one line if its port is in use", async () => {
 		const server = createServer().listen(0, "127.0.0.1");
 		await once(server, "listening");
