@@ -1,6 +1,6 @@
 /** Where a command reads its settings. */
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import type { ConfigLocation } from "../scripts/config-file.ts";
 
 /** Names of the configuration in a folder. A `wrangler.jsonc` may belong to another Worker, so it needs `--config`. */
@@ -20,6 +20,10 @@ export interface Defaults {
 }
 
 const folderOf = ({ folder = process.cwd() }: Defaults): string => folder;
+
+/** The configuration that is read without `--config`, for the help. */
+export const shownConfig = ({ config }: Defaults): string =>
+	config === undefined ? `${CONFIG_NAMES[0]} of this folder` : `${basename(config)} of the project`;
 
 /** Reads a path of the command line. */
 export const pathFrom =

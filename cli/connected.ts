@@ -1,6 +1,7 @@
 /** The options of commands that call a gateway. */
 import type { Command } from "commander";
 import { misspelledConnection } from "../scripts/command-names.ts";
+import { shownConfig } from "./config-location.ts";
 import { engineOptions, localEngineOptions, withConfig } from "./flags.ts";
 import { DEFAULT_URL } from "./gateway-client.ts";
 
@@ -25,4 +26,7 @@ export const connected = (command: Command): Command =>
 
 /** A command that starts a gateway if none runs. */
 export const reaching = (command: Command): Command =>
-	localEngineOptions(engineOptions(withConfig(connected(command)))).addHelpText("after", TEMPORARY);
+	localEngineOptions(engineOptions(withConfig(connected(command), shownConfig({})))).addHelpText(
+		"after",
+		TEMPORARY,
+	);

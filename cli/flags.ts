@@ -79,9 +79,10 @@ export const logFormatOption = (): Option =>
 export const logLevelOption = (): Option =>
 	new Option("--log-level <level>", "least severe lines to log").choices(LOG_LEVELS).default(LOG_LEVELS[0]);
 
-export const withConfig = (command: Command): Command =>
+/** `shown`: the name of the file that is read without the option. */
+export const withConfig = (command: Command, shown: string): Command =>
 	command
-		.option("-c, --config <file>", "configuration file (ganglion.jsonc of this folder)")
+		.option("-c, --config <file>", `configuration file (${shown})`)
 		.option("-e, --env <name>", "an environment of that file");
 
 export const engineOptions = (command: Command): Command =>

@@ -2,7 +2,7 @@
 import tab from "@bomb.sh/tab/commander";
 import { Command, Option } from "commander";
 import { clientCommands } from "./client-commands.ts";
-import { type Defaults, pathFrom } from "./config-location.ts";
+import { type Defaults, pathFrom, shownConfig } from "./config-location.ts";
 import {
 	engineOption,
 	engineOptions,
@@ -73,7 +73,7 @@ function runCommands(ganglion: Command, defaults: Defaults, finish: (code: numbe
 			const { serveCommand } = await import("./commands/serve.ts");
 			finish(await serveCommand(flags, defaults));
 		});
-	withConfig(ganglion.command("doctor"))
+	withConfig(ganglion.command("doctor"), shownConfig(defaults))
 		.description("check the engines, this machine, and with --url the gateways of an account there")
 		.addOption(stateOption(defaults))
 		.addOption(engineOption())
@@ -127,7 +127,7 @@ const stateOption = (defaults: Defaults): Option =>
 		.default(defaults.state ?? pathFrom(defaults)(DEFAULT_STATE), DEFAULT_STATE);
 
 function gatewayCommand(parent: Command, name: string, defaults: Defaults): Command {
-	return engineOptions(withConfig(parent.command(name)))
+	return engineOptions(withConfig(parent.command(name), shownConfig(defaults)))
 		.option("-p, --port <n>", "port to listen on", readPort(), DEFAULT_PORT)
 		.option("--host <address>", "address to listen on: 0.0.0.0 for all networks", readHost, DEFAULT_HOST)
 		.addOption(stateOption(defaults))

@@ -427,6 +427,11 @@ describe("ganglion serve", () => {
 		);
 	});
 
+	it("names the project's own file in its help", async () => {
+		const help = await runScript("scripts/serve.ts", ["--help"]).until(/--env/);
+		expect(help).toContain("configuration file (wrangler.jsonc of the project)");
+	});
+
 	it("reads variables that the environment does not have from the configuration, also from a named environment", async () => {
 		const config = join(folder, "wrangler.json");
 		const vars = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
