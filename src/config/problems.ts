@@ -38,7 +38,7 @@ export class Problems {
 		const parsed = schema.safeParse(value, { error: explain });
 		if (parsed.success) return parsed.data;
 		for (const issue of parsed.error.issues) {
-			const at: Path = [...path, ...issue.path];
+			const at: Path = [...path, ...writtenPath(value, issue.path)];
 			if (issue.code === "unrecognized_keys")
 				for (const [i, line] of issue.message.split("\n").entries())
 					this.add([...at, issue.keys[i] ?? ""], line);
@@ -59,6 +59,16 @@ export class Problems {
 	throwIfAny(): void {
 		if (this.#lines.length > 0) throw new ConfigError(this.#lines);
 	}
+}
+
+/** The steps that exist in the value. A short form is a text, so it has none to the field that the text stands for. */
+function writtenPath(value: unknown, steps: readonly PropertyKey[]): readonly PropertyKey[] {
+	let at = value;
+	for (const [i, step] of steps.entries()) {
+		if (typeof at === "string") return steps.slice(0, i);
+		at = typeof at === "object" && at !== null ? Reflect.get(at, step) : undefined;
+	}
+	return steps;
 }
 
 /** `ROUTES["@cf/meta/*"][0].backend` */

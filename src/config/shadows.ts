@@ -17,8 +17,8 @@ const ShadowSetting = (env: Env) =>
 	z.strictObject({
 		name: z.string().regex(NAME, "expected 1 to 64 letters, digits, _ or -, found another name"),
 		share: z.number().gt(0).max(1),
-		// Checked against the backends.
-		backend: z.unknown(),
+		// Checked against the backends, also if it is absent.
+		backend: z.unknown().optional(),
 		model: z.string().min(1).optional(),
 		headers: headers(env).optional(),
 		timeouts: SetTimeouts.optional(),

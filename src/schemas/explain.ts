@@ -10,6 +10,8 @@ const KINDS: Record<string, string> = {
 	array: "a list",
 	boolean: "true or false",
 	int: "a whole number",
+	// An absent field of any type.
+	nonoptional: "a value",
 	number: "a number",
 	object: "an object",
 	record: "an object",

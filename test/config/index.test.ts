@@ -360,7 +360,7 @@ describe("ConfigError", () => {
 		],
 		[
 			{ kind: "openai", pool: { discover: "registry:8080" } },
-			"BACKENDS.a.pool.discover.url: expected an http or https address, found another value",
+			"BACKENDS.a.pool.discover: expected an http or https address, found another value",
 		],
 		[
 			{ kind: "openai", pool: { discover: { url: "http://registry", path: "v1" } } },
@@ -369,6 +369,14 @@ describe("ConfigError", () => {
 		[
 			{ kind: "openai", url: OLLAMA.url, pool: { wake: 8080 } },
 			"BACKENDS.a.pool.wake: expected an address or an object, found a number",
+		],
+		[
+			{ kind: "openai", url: OLLAMA.url, pool: { wake: "8080" } },
+			"BACKENDS.a.pool.wake: expected an http or https address, found another value",
+		],
+		[
+			{ kind: "openai", url: OLLAMA.url, pool: { wake: { url: "8080" } } },
+			"BACKENDS.a.pool.wake.url: expected an http or https address, found another value",
 		],
 		[
 			{ kind: "openai", pool: { discover: true } },
@@ -413,7 +421,7 @@ describe("ConfigError", () => {
 		],
 		[
 			{ kind: "openai", pool: { replicas: [PREFILL, DECODE], disaggregation: "nixll" } },
-			'BACKENDS.a.pool.disaggregation.protocol: expected "nixl", "sglang" or "tensorrt-llm", found "nixll"; did you mean "nixl"?',
+			'BACKENDS.a.pool.disaggregation: expected "nixl", "sglang" or "tensorrt-llm", found "nixll"; did you mean "nixl"?',
 		],
 		[
 			{
@@ -446,7 +454,7 @@ describe("ConfigError", () => {
 		],
 		[
 			{ kind: "openai", pool: { replicas: ["http://gpu-1", "gpu-2"] } },
-			"BACKENDS.a.pool.replicas[1].url: expected the http or https address of an engine, found text that is not an address",
+			"BACKENDS.a.pool.replicas[1]: expected the http or https address of an engine, found text that is not an address",
 		],
 		[
 			{ kind: "openai", pool: { replicas: ["http://gpu-1", "http://gpu-1/"] } },
