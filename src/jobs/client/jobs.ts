@@ -100,11 +100,13 @@ export async function listScope(
 	}
 }
 
+/** `noun`: what a batch is for the caller. */
+export const noSuchBatch = (id: string, noun: "Batch" | "Replay" = "Batch"): AiError =>
+	new AiError("noSuchBatch", `No such ${noun} object: ${id}`);
+
 /** The value, or the failure of a route. */
-export function foundJob<Value>(found: FoundJob<Value>): Value {
+export function foundJob<Value>(found: FoundJob<Value>, noun?: "Batch" | "Replay"): Value {
 	if (found.ok) return found.value;
 	const { kind, id } = found.missing;
-	throw kind === "file"
-		? new AiError("noSuchFile", `No such File object: ${id}`)
-		: new AiError("noSuchBatch", `No such Batch object: ${id}`);
+	throw kind === "file" ? new AiError("noSuchFile", `No such File object: ${id}`) : noSuchBatch(id, noun);
 }

@@ -14,7 +14,7 @@ import {
 	type NewLine,
 	NO_USAGE,
 } from "../../jobs/batches/records.ts";
-import { foundJob, listScope } from "../../jobs/client/jobs.ts";
+import { foundJob, listScope, noSuchBatch } from "../../jobs/client/jobs.ts";
 import { fileKey, ownInputKey } from "../../jobs/records.ts";
 import { concat } from "../../media/bytes.ts";
 import { inScope, scopeOf } from "../../responses/client/stored-responses.ts";
@@ -125,7 +125,7 @@ export async function findBatch(
 		(scope) => services.jobs.batches(caller.account, (batches) => batches.get(id, api, scope)),
 		services,
 	);
-	return foundJob(found);
+	return foundJob(found, api === "replay" ? "Replay" : "Batch");
 }
 
 export async function listBatches(
@@ -163,13 +163,13 @@ export async function deleteBatch(record: BatchRecord, { caller, services }: Bat
 
 /** A batch that waits starts at once, to store its results. */
 export async function cancelBatch(
-	{ id }: BatchRecord,
+	{ id, replay }: BatchRecord,
 	{ caller, services }: BatchCall,
 ): Promise<BatchRecord> {
 	const { jobs, storage, uuid } = services;
 	const { account } = caller;
 	const record = await jobs.batches(account, (batches) => batches.cancel(id));
-	if (!record) throw new AiError("noSuchBatch", `No such Batch object: ${id}`);
+	if (!record) throw noSuchBatch(id, replay ? "Replay" : "Batch");
 	if (!hasEnded(record)) {
 		const status = await storage.queue.status(batchItem(account, id));
 		if (status?.state !== "running") await storage.queue.enqueue(batchItem(account, id, uuid()));

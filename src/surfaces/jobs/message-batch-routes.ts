@@ -35,7 +35,10 @@ const MAX_LIMIT = 1_000;
 const Params = lazy(() =>
 	z.looseObject({
 		stream: z.literal(false, "expected false: a batch has no streams").optional(),
-		max_tokens: z.unknown().refine((value) => value !== 0, "expected at least 1: a batch warms no cache"),
+		max_tokens: z
+			.unknown()
+			.refine((value) => value !== 0, "expected at least 1: a batch warms no cache")
+			.optional(),
 	}),
 );
 const NewBatch = lazy(() =>

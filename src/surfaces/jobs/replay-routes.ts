@@ -16,6 +16,7 @@ import { readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { type BatchRecord, hasEnded } from "../../jobs/batches/records.ts";
+import { noSuchBatch } from "../../jobs/client/jobs.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
@@ -193,8 +194,9 @@ async function list(c: Context, call: AppCall): Promise<Response> {
 async function find(c: Context, call: AppCall): Promise<BatchRecord> {
 	const gateway = pathParameter(c, "gateway");
 	await requireGateway(call.caller, gateway, call.services);
-	const record = await findBatch(pathParameter(c, "replay"), "replay", call);
-	if (record.replay?.gateway !== gateway) throw new AiError("noSuchBatch");
+	const id = pathParameter(c, "replay");
+	const record = await findBatch(id, "replay", call);
+	if (record.replay?.gateway !== gateway) throw noSuchBatch(id, "Replay");
 	return record;
 }
 

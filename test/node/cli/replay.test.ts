@@ -121,7 +121,7 @@ it("refuses bad options with the reason", async () => {
 		[["new", "--filter", "modell=a"], "filters[0]"],
 		[["unknown"], "No such model unknown"],
 		[["new", "--gateway", "absent"], "error: Gateway not found [code: 7002] (HTTP 404)\n"],
-		[["--id", "absent"], "error: No such Batch object: absent [code: 7002] (HTTP 404)\n"],
+		[["--id", "absent"], "error: No such Replay object: absent [code: 7002] (HTTP 404)\n"],
 	] as const) {
 		const { code, stderr } = await run(...args);
 		expect([args, code, stderr]).toEqual([args, 1, expect.stringContaining(message.trim())]);

@@ -46,6 +46,23 @@ describe("a batch of messages", () => {
 		);
 	});
 
+	it("is created with a request that lacks max_tokens, which is errored alone", async () => {
+		const { json, call, runAll } = started();
+		const { id } = await json("POST", PATH, {
+			requests: [request("a", { max_tokens: undefined }), request("b")],
+		});
+		await runAll();
+		const { text } = await call("GET", `${PATH}/${id}/results`);
+		const results = text.trimEnd().split("\n");
+		expect(results.map((line) => JSON.parse(line))).toMatchObject([
+			{
+				custom_id: "a",
+				result: { type: "errored", error: { error: { message: expect.stringContaining("max_tokens") } } },
+			},
+			{ custom_id: "b", result: { type: "succeeded" } },
+		]);
+	});
+
 	it("answers each request, and tells the counts at its end", async () => {
 		const { json, call, runAll } = started();
 		const requests = [request("a"), request("b", { messages: "none" }), request("c")];

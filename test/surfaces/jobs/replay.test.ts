@@ -159,7 +159,10 @@ describe("a replay", () => {
 			]);
 		}
 		expect(gateway.queued).toEqual([]);
-		expect((await gateway.call("/main/replay/unknown")).status).toBe(404);
+		expect(await gateway.call("/main/replay/unknown")).toMatchObject({
+			status: 404,
+			errors: [{ code: 7002, message: "No such Replay object: unknown" }],
+		});
 	});
 
 	it("does not send a request again whose tools an engine or a server runs, or that a stored one precedes", async () => {
