@@ -52,7 +52,7 @@ export const geminiFailure = (error: AiError, requestId: string): Response =>
 	});
 
 /** OpenAI's; Anthropic's for a client that sends `anthropic-version`, Google's for one that sends `x-goog-api-key`. */
-export const modelsFailure: FailureFormat = (error, requestId, request) => {
+export const failureOfClient: FailureFormat = (error, requestId, request) => {
 	if (request.header(ANTHROPIC_VERSION) !== undefined) return messagesFailure(error, requestId);
 	return (request.header(GOOGLE_KEY) === undefined ? openAiFailure : geminiFailure)(error, requestId);
 };

@@ -1,6 +1,6 @@
 /** The formats of failures at AI Gateway's addresses. */
 import { AiError } from "../../core/errors.ts";
-import { type FailureFormat, openAiFailure } from "../../http/failure-formats.ts";
+import { type FailureFormat, failureOfClient, openAiFailure } from "../../http/failure-formats.ts";
 import { absentReason, beginsAsOpenAi } from "../openai/openai-absent.ts";
 import { gatewayFailure, gatewayPlaneFailure } from "./gateway-failure.ts";
 import { hasOpenAiFailures } from "./step-format.ts";
@@ -22,18 +22,18 @@ const NOT_FOR_A_GATEWAY: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Paths of OpenAI such as `/v1/responses/compact` have the form of a gateway's address. They are refused in OpenAI's format, also without
- * a valid credential.
+ * Paths of OpenAI such as `/v1/responses/compact` have the form of a gateway's address. They are refused in the format of the
+ * client that calls them, also without a valid credential.
  */
 export const orOpenAi =
 	(failure: FailureFormat): FailureFormat =>
 	(error, requestId, request) => {
 		if (error.key === "authentication")
-			return (beginsAsOpenAi(request.path) ? openAiFailure : failure)(error, requestId, request);
+			return (beginsAsOpenAi(request.path) ? failureOfClient : failure)(error, requestId, request);
 		const reason = NOT_FOR_A_GATEWAY.has(error.key) ? absentReason(request.path) : undefined;
 		return reason === undefined
 			? failure(error, requestId, request)
-			: openAiFailure(new AiError("noRoute", reason), requestId);
+			: failureOfClient(new AiError("noRoute", reason), requestId, request);
 	};
 
 /** By the provider and the path of its API. */

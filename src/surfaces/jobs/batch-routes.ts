@@ -10,7 +10,7 @@ import { lazy } from "../../core/lazy.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { AUTHORIZATION, AZURE_KEY, GEMINI_KEYS } from "../../http/credentials.ts";
 import { REQUEST_ID } from "../../http/envelope.ts";
-import { GOOGLE_KEY, modelsFailure, openAiFailure } from "../../http/failure-formats.ts";
+import { failureOfClient, GOOGLE_KEY, openAiFailure } from "../../http/failure-formats.ts";
 import { pathParameter } from "../../http/route.ts";
 import type { BatchRecord } from "../../jobs/batches/records.ts";
 import { NO_USAGE } from "../../jobs/batches/records.ts";
@@ -100,7 +100,7 @@ export const BATCHES: readonly AppRouteDeclaration[] = [
 		summary: "Lists batches, the newest first",
 		// The SDK of Google sends it to the same address.
 		credentials: [AUTHORIZATION, AZURE_KEY, ...GEMINI_KEYS],
-		failure: modelsFailure,
+		failure: failureOfClient,
 		query: PageQuery,
 		output: answer("batchesAnswer"),
 		handler: list,

@@ -11,7 +11,7 @@ import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { ANTHROPIC_KEY, AUTHORIZATION, AZURE_KEY, GEMINI_KEYS } from "../../http/credentials.ts";
-import { ANTHROPIC_VERSION, GOOGLE_KEY, modelsFailure } from "../../http/failure-formats.ts";
+import { ANTHROPIC_VERSION, failureOfClient, GOOGLE_KEY } from "../../http/failure-formats.ts";
 import { pathParameter, type RouteGroup } from "../../http/route.ts";
 import type { Model } from "../../models/model.ts";
 import { answer } from "../answer.ts";
@@ -88,7 +88,7 @@ function anthropicPage(listed: readonly ListedModel[], query: Record<string, str
 
 export const MODELS = {
 	tag: "Models",
-	failure: modelsFailure,
+	failure: failureOfClient,
 	credentials: [AUTHORIZATION, { ...ANTHROPIC_KEY, requires: ANTHROPIC_VERSION }, AZURE_KEY, ...GEMINI_KEYS],
 } satisfies Omit<RouteGroup, "bases">;
 

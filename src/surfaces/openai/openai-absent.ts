@@ -2,7 +2,7 @@
 import { FAILURES } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { SLUGS } from "../../gateways/run/provider-names.ts";
-import { type FailureFormat, openAiFailure, v4Failure } from "../../http/failure-formats.ts";
+import { type FailureFormat, failureOfClient, v4Failure } from "../../http/failure-formats.ts";
 import { describeAddress, nearAddresses } from "../../http/near-address.ts";
 import { defineUnknown, type UnknownPaths } from "../../http/route.ts";
 import { V1 } from "../bases.ts";
@@ -88,17 +88,17 @@ export const beginsAsOpenAi = (path: string): boolean => FIRST_SEGMENTS().has(pa
 const absent = [
 	...DESCRIPTIONS.map(({ pattern, description }) => ({ path: pattern, explain: () => description })),
 	{ path: "/*", explain: providerWithoutPath },
-].map((paths) => ({ ...paths, explained: openAiFailure }));
+].map((paths) => ({ ...paths, explained: failureOfClient }));
 
 /** AI Gateway's addresses are also below `/v1`. Therefore a path there without a reason is refused in the v4 envelope. */
 const belowV1: FailureFormat = (error, requestId, request) =>
-	(error.key === "noRoute" ? v4Failure : openAiFailure)(error, requestId, request);
+	(error.key === "noRoute" ? v4Failure : failureOfClient)(error, requestId, request);
 
 export const openAiUnknown: readonly UnknownPaths[] = OPENAI.bases.flatMap((base) =>
-	defineUnknown({ ...OPENAI, bases: [base], failure: base === V1 ? belowV1 : openAiFailure }, absent),
+	defineUnknown({ ...OPENAI, bases: [base], failure: base === V1 ? belowV1 : failureOfClient }, absent),
 );
 
 /** All other paths. */
 export const anyUnknown: readonly UnknownPaths[] = defineUnknown({ bases: [{ path: "" }], tag: "" }, [
-	{ path: "*", explained: openAiFailure },
+	{ path: "*", explained: failureOfClient },
 ]);

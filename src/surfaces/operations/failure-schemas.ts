@@ -2,9 +2,9 @@
 import { FAILURES } from "../../core/errors.ts";
 import {
 	type FailureFormat,
+	failureOfClient,
 	geminiFailure,
 	messagesFailure,
-	modelsFailure,
 	openAiFailure,
 	responsesFailure,
 	v4Failure,
@@ -73,7 +73,7 @@ const NAMES = new Map<FailureFormat, keyof typeof FAILURE_SCHEMAS>([
 	[responsesFailure, "OpenAiFailure"],
 	[messagesFailure, "AnthropicFailure"],
 	[geminiFailure, "GeminiFailure"],
-	[modelsFailure, "ModelListFailure"],
+	[failureOfClient, "ModelListFailure"],
 ]);
 
 /** The formats of AI Gateway's addresses have no name here. */

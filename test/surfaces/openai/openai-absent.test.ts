@@ -62,6 +62,46 @@ describe.each(CLIENTS)("a path of the form of a gateway's address, with %s", (_,
 	});
 });
 
+describe("a path without a route, called by another SDK", () => {
+	const reason = "No route for that URI: ";
+	it.each<[path: string, sentence: string]>([
+		["/v1/mesages", `${reason}the address is /v1/messages`],
+		["/v1/files/1", `${reason}ids of files begin with file- or file_`],
+		["/client/v4/accounts/local/ai/v1/files/1", `${reason}ids of files begin with file- or file_`],
+		[
+			"/client/v4/accounts/local/ai/v1/mesages",
+			`${reason}the address is /client/v4/accounts/local/ai/v1/messages`,
+		],
+		["/messages", `${reason}the address is /v1/messages`],
+	])("is refused in the format of that SDK: %s", async (path, sentence) => {
+		const { app } = testGateway({ vars: VARS });
+		const call = async (header: string) => {
+			const answer = await app.request(ORIGIN + path, {
+				method: "POST",
+				headers: { [header]: "2023-06-01" },
+			});
+			return { status: answer.status, body: await answer.json() };
+		};
+		expect(await call("anthropic-version")).toMatchObject({
+			status: 404,
+			body: { type: "error", error: { type: "not_found_error", message: sentence } },
+		});
+		expect(await call("x-goog-api-key")).toMatchObject({
+			status: 404,
+			body: { error: { code: 404, message: sentence, status: "NOT_FOUND" } },
+		});
+	});
+
+	it("has the refusal of the credential in that format too", async () => {
+		const { app } = closedGateway({ vars: VARS });
+		const refused = await app.request(`${ORIGIN}/v1/files/1`, {
+			headers: { "anthropic-version": "2023-06-01" },
+		});
+		expect(refused.status).toBe(401);
+		expect(await refused.json()).toMatchObject({ type: "error", error: { type: "authentication_error" } });
+	});
+});
+
 describe("an account with the name of such a path", () => {
 	const chat = { prompt: "Hi" };
 
