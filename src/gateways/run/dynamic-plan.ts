@@ -39,7 +39,7 @@ export async function* dynamicPlan(
 ): AsyncGenerator<PlannedStep, Response | undefined, Response | undefined> {
 	const gateway = settings.id;
 	const route = await deployedRoutes.find({ account, gateway, name });
-	if (!route) throw routeNotFound(name);
+	if (!route) throw routeNotFound(gateway, name);
 	exchange.report({ route: name });
 	let last: GatewayStep | undefined;
 	const steps = walk(route.elements, {
@@ -83,10 +83,10 @@ export async function* dynamicPlan(
 }
 
 /** 7003. A new route has no deployed version, so it is not found either. */
-export const routeNotFound = (name: string): AiError =>
+export const routeNotFound = (gateway: string, name: string): AiError =>
 	new AiError(
 		"unknownThirdPartyModel",
-		`Model not found: ${DYNAMIC_ROUTE}${name.slice(0, 64).toWellFormed()} (the gateway has no deployed route of this name)`,
+		`Model not found: ${DYNAMIC_ROUTE}${name.slice(0, 64).toWellFormed()} (the gateway ${gateway} has no deployed route of this name)`,
 	);
 
 /** The log and the headers name the provider that answers, not `compat`. */

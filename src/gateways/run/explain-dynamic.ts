@@ -55,7 +55,7 @@ export async function explainDynamic(
 	const { deployedRoutes, random } = services;
 	const model = `${DYNAMIC_ROUTE}${name}`;
 	const route = await deployedRoutes.find({ account, gateway, name });
-	if (!route) throw routeNotFound(name);
+	if (!route) throw routeNotFound(gateway, name);
 	const rates: DynamicExplanation["dynamic_route"]["rates"] = [];
 	const models: DynamicExplanation["dynamic_route"]["models"] = [];
 	const steps = walk(route.elements, {

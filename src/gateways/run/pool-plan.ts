@@ -88,7 +88,8 @@ export async function orderedPool(
 	const name = aliasName(model);
 	if (name !== undefined) {
 		const pool = await services.aliasPools.find(account, gateway, name);
-		if (!pool || pool.models.length === 0) throw aliasNotFound(name, pool ? "has no models" : undefined);
+		if (!pool || pool.models.length === 0)
+			throw aliasNotFound(name, pool ? "has no models" : `the gateway ${gateway} has no alias of this name`);
 		if (pool.routing === "fallback") return { models: pool.models };
 		return ranked(pool.models, body, options, services);
 	}
@@ -180,7 +181,7 @@ function candidateOf(id: string, { catalog }: GatewayServices): PoolCandidate {
 	};
 }
 
-const aliasNotFound = (name: string, reason = "the gateway has no alias of this name"): AiError =>
+const aliasNotFound = (name: string, reason: string): AiError =>
 	new AiError(
 		"unknownThirdPartyModel",
 		`Model not found: ${ALIAS}${name.slice(0, 64).toWellFormed()} (${reason})`,

@@ -161,7 +161,7 @@ export const dynamicRouteRoutes: readonly AppRoute[] = defineRoutes(
 			handler: async (c, call) => {
 				const route = await routeOf(c, call);
 				const version = await routesOf(call).version(route.id, pathParameter(c, "version"));
-				if (!version) throw new AiError("notFound", "Version not found");
+				if (!version) throw versionNotFound();
 				return envelope({
 					...summaryJson(route, version.elements),
 					...versionJson(version, route.deployment),
@@ -192,6 +192,7 @@ export const dynamicRouteRoutes: readonly AppRoute[] = defineRoutes(
 				const { version_id } = stored.fields;
 				const { gateway, route } = idsOf(c);
 				const deployed = await change(call, (routes) => routes.deploy(gateway, route, version_id));
+				if (!deployed && (await routesOf(call).get(gateway, route))) throw versionNotFound();
 				return stored.answer(routeJson(made(deployed)));
 			},
 		},
@@ -223,6 +224,8 @@ async function routeOf(c: Context, call: AppCall): Promise<DynamicRoute> {
 	const { gateway, route } = idsOf(c);
 	return made(await routesOf(call).get(gateway, route));
 }
+
+const versionNotFound = (): AiError => new AiError("notFound", "Version not found");
 
 /** Throws if the route does not exist or the change was refused. */
 function made(route: DynamicRoute | RouteFailure | undefined): DynamicRoute {

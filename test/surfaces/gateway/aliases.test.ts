@@ -216,12 +216,15 @@ describe("a request to an alias", () => {
 	});
 
 	it("is refused with 7003 if the alias is unknown or empty", async () => {
-		const { send, manage } = world();
+		const { send, manage, gateway } = world();
 		const ask = async () =>
 			(await send(`${BASE}/v1/chat/completions`, { model: "custom/assistant", messages: MESSAGES })).json();
 		expect(await ask()).toMatchObject({
 			errors: [
-				{ code: 7003, message: "Model not found: custom/assistant (the gateway has no alias of this name)" },
+				{
+					code: 7003,
+					message: `Model not found: custom/assistant (the gateway ${gateway} has no alias of this name)`,
+				},
 			],
 		});
 		await manage("POST", "", alias([]));

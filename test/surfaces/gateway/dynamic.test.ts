@@ -61,7 +61,7 @@ function setUp(serving: readonly string[]) {
 		const init = { method: "POST", headers, body: JSON.stringify(body) };
 		return (await app.request(`${BASE}/explain/${path}`, init)).json();
 	};
-	return { call, deploy, chat, run, requests, explain };
+	return { call, deploy, chat, run, requests, explain, gateway };
 }
 
 const contentOf = async (response: Response): Promise<unknown> =>
@@ -159,13 +159,13 @@ describe("a request to a dynamic route", () => {
 	});
 
 	it("of no deployed route is refused like an unknown model", async () => {
-		const { call, chat } = setUp(["gpt-5"]);
+		const { call, chat, gateway } = setUp(["gpt-5"]);
 		const elements = [start("gpt-5"), model("gpt-5", "openai"), END];
 		const refused = await chat({ model: "dynamic/support" });
 		expect(refused.status).toBe(404);
 		expect(await refused.json()).toMatchObject({
 			internalCode: 7003,
-			description: "Model not found: dynamic/support (the gateway has no deployed route of this name)",
+			description: `Model not found: dynamic/support (the gateway ${gateway} has no deployed route of this name)`,
 		});
 		await call("POST", "", { name: "support", elements });
 		expect((await chat({ model: "dynamic/support" })).status).toBe(404);
@@ -369,7 +369,10 @@ describe("the management of dynamic routes", () => {
 		for (const path of ["/none", "/none/versions", `/${id}/versions/none`])
 			expect(await call("GET", path)).toMatchObject({ success: false, errors: [{ code: 7002 }] });
 		expect(await call("POST", `/${id}/deployments`, { version_id: "none" })).toMatchObject({
-			errors: [{ code: 7002 }],
+			errors: [{ code: 7002, message: "Version not found" }],
+		});
+		expect(await call("POST", "/none/deployments", { version_id: "none" })).toMatchObject({
+			errors: [{ code: 7002, message: "Route not found" }],
 		});
 	});
 });
