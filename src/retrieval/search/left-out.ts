@@ -7,6 +7,9 @@ export { LeftOutObject as SearchInstanceObject, LeftOutObject as SearchRegistryO
 export const searchObjects = (): object => ({});
 
 export class SearchInstances {
+	ofVectorIndex(): Promise<undefined> {
+		return Promise.resolve(undefined);
+	}
 	usage(): Promise<never> {
 		return Promise.reject(roomError("search"));
 	}

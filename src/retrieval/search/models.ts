@@ -123,7 +123,7 @@ export async function serving<Value>(field: string, call: () => Promise<Value>):
 		if (error.key !== "noSuchModel" && error.key !== "deprecatedModel") throw error;
 		throw searchFailure(
 			"searchModelInvalid",
-			`${error.description}. The instance names it in ${field}: set a route for it (ROUTES), or change ${field}`,
+			`${error.description}${error.description.endsWith("?") ? "" : "."} The instance names it in ${field}: set a route for it (ROUTES), or change ${field}`,
 		);
 	}
 }

@@ -274,6 +274,12 @@ export interface CompletedRun {
 export const vectorIndexOf = ({ object }: Pick<InstanceRecord, "object">, version: number): string =>
 	`ai-search-${uuidOf(object)}-${version}`;
 
+/** The object of the instance that has named a vector index. `undefined`: the name is none of {@link vectorIndexOf}. */
+export function objectOfIndex(account: string, name: string): string | undefined {
+	const [, uuid] = /^ai-search-([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})-\d+$/.exec(name) ?? [];
+	return uuid && `${account}/${uuid}`;
+}
+
 /** The id of the public endpoint. */
 export const publicId = ({ object }: Pick<InstanceRecord, "object">): string => uuidOf(object);
 

@@ -1,6 +1,7 @@
 /** The routes of the indexes themselves. */
 import type { Context } from "hono";
 import * as z from "zod";
+import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
@@ -81,10 +82,7 @@ export const indexRoutes: readonly AppRouteDeclaration[] = [
 		summary: "Deletes a vector index",
 		permission: "vectorize-write",
 		output: answer("vectorDeletionAnswer"),
-		async handler(c, { caller, services }) {
-			await services.vectorIndexes.delete(caller.account, pathParameter(c, "index"));
-			return envelope(null);
-		},
+		handler: deleteIndex,
 	},
 ];
 
@@ -101,6 +99,19 @@ async function createIndex(c: Context, { caller, services }: AppCall): Promise<R
 	});
 	const created = stored.answer(indexJson(record));
 	return new Response(created.body, { status: 201, headers: created.headers });
+}
+
+/** Without its index an instance of AI Search would answer by keywords only, without a message. */
+async function deleteIndex(c: Context, { caller, services }: AppCall): Promise<Response> {
+	const name = pathParameter(c, "index");
+	const owner = await services.searchInstances.ofVectorIndex(caller.account, name);
+	if (owner)
+		throw new AiError(
+			"invalidRequest",
+			`the AI Search instance ${owner.id} of the namespace ${owner.namespace} has its vectors in this index: delete the instance`,
+		);
+	await services.vectorIndexes.delete(caller.account, name);
+	return envelope(null);
 }
 
 const shapeOf = (config: VectorShape | { preset: Preset }): VectorShape =>

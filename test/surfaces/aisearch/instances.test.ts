@@ -99,6 +99,33 @@ describe("instances", () => {
 		expect(await api.delete("/instances/docs")).toMatchObject({ status: 404 });
 	});
 
+	it("keep their vector index until they are deleted", async () => {
+		const api = searchApi();
+		await api.create();
+		await api.upload("a.md", PASSWORDS);
+		const indexes = "http://gateway/client/v4/accounts/local/vectorize/v2/indexes";
+		const call = async (path: string, init?: RequestInit) => {
+			const response = await api.app.request(`${indexes}${path}`, init);
+			// biome-ignore lint/suspicious/noExplicitAny: the test compares it.
+			return { status: response.status, ...(await response.json<any>()) };
+		};
+		const [{ name }] = (await call("")).result;
+		expect(await call(`/${name}`, { method: "DELETE" })).toMatchObject({
+			...{ status: 400, success: false },
+			errors: [
+				{
+					code: 1001,
+					message:
+						"the AI Search instance docs of the namespace default has its vectors in this index: delete the instance",
+				},
+			],
+		});
+		expect((await call(`/${name}`)).status).toBe(200);
+		await api.delete("/instances/docs");
+		// Deleted with its instance, or still there for a moment.
+		expect([200, 404]).toContain((await call(`/${name}`, { method: "DELETE" })).status);
+	});
+
 	it.each([
 		[{ id: "docs-" }, 1001, "id: expected up to 64"],
 		[{ id: "a".repeat(65) }, 1001, "id: "],
@@ -110,7 +137,11 @@ describe("instances", () => {
 		[{ id: "docs", max_num_results: 51 }, 1001, "max_num_results: expected at most 50, found 51"],
 		[{ id: "docs", index_method: { vector: false, keyword: false } }, 1001, "index_method: expected vector"],
 		[{ id: "docs", custom_metadata: [{ field_name: "Folder", data_type: "text" }] }, 1001, "reserved"],
-		[{ id: "docs", embedding_model: "@cf/baai/bge-m4" }, 7010, "The instance names it in embedding_model"],
+		[
+			{ id: "docs", embedding_model: "@cf/baai/bge-m4" },
+			7010,
+			'did you mean "@cf/baai/bge-m3"? The instance names it in embedding_model',
+		],
 		[
 			{ id: "docs", retrieval_options: { boost_by: [{ field: "filename", direction: "asc" }] } },
 			7058,

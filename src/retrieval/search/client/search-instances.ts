@@ -17,6 +17,7 @@ import {
 	DEFAULT_NAMESPACE,
 	type InstanceRecord,
 	type InstanceSize,
+	objectOfIndex,
 	type Page,
 	type Publisher,
 	type SearchNamespace,
@@ -169,6 +170,14 @@ export class SearchInstances {
 
 	find(account: string, namespace: string, id: string): Promise<InstanceRecord | undefined> {
 		return this.#registry(account, (registry) => registry.get(namespace, id));
+	}
+
+	/** The instance whose vectors are in the index with this name. */
+	async ofVectorIndex(account: string, name: string): Promise<InstanceRecord | undefined> {
+		const object = objectOfIndex(account, name);
+		return object === undefined
+			? undefined
+			: this.#registry(account, (registry) => registry.withObject(object));
 	}
 
 	opened(account: string, record: InstanceRecord): OpenInstance {

@@ -181,14 +181,19 @@ export abstract class SearchRegistryObject extends DurableObject {
 		return record;
 	}
 
-	/** Counts a request of a public endpoint. `undefined`: there is no instance with this object. */
-	publicRequest(object: string, now: number): PublicRequest<InstanceRecord> | undefined {
+	withObject(object: string): InstanceRecord | undefined {
 		const [row] = this.#sql
 			.exec<{ json: string }>("SELECT json FROM instances WHERE object = ?", object)
 			.toArray();
-		if (!row) return undefined;
-		const record: InstanceRecord = JSON.parse(row.json);
-		return { target: record, ...this.#admission(object, record.config.public_endpoint_params, now) };
+		return row && JSON.parse(row.json);
+	}
+
+	/** Counts a request of a public endpoint. `undefined`: there is no instance with this object. */
+	publicRequest(object: string, now: number): PublicRequest<InstanceRecord> | undefined {
+		const record = this.withObject(object);
+		return (
+			record && { target: record, ...this.#admission(object, record.config.public_endpoint_params, now) }
+		);
 	}
 
 	/** Of a namespace. `undefined`: none has an endpoint with this id. */
