@@ -1,4 +1,4 @@
-/** `npm run doctor` against engines on loopback that are wrong in each way. */
+/** `npm run doctor`, and the faster `ganglion doctor`, against engines on loopback that are wrong in each way. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Finding } from "../../scripts/engines/doctor.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { BUCKET, startS3 } from "../storage/blobs/s3-server.ts";
+import { CLI } from "./cli/run.ts";
 import { runScript, stopScripts } from "./script.ts";
 
 const servers: Server[] = [];
@@ -38,7 +39,7 @@ async function doctor(
 	more: Record<string, string> = {},
 ): Promise<{ code: number | null; rows: string[]; output: string }> {
 	const env = { BACKENDS: JSON.stringify(backends), ROUTES: JSON.stringify(routes), KEY, ...more };
-	const script = runScript("scripts/doctor.ts", ["--json"], { env });
+	const script = runScript(CLI, ["doctor", "--json"], { env });
 	const code = await script.exit;
 	const output = await script.until(/$/);
 	const findings = (JSON.parse(output) as Finding[]).filter(({ backend }) => backend !== "this machine");
@@ -87,7 +88,7 @@ describe("npm run doctor", () => {
 
 	it.runIf(process.platform === "linux")("warns of few open files", async () => {
 		const env = { ...process.env, BACKENDS: "{}", ROUTES: "{}" };
-		const command = `ulimit -n 512; exec "${process.execPath}" scripts/doctor.ts --json`;
+		const command = `ulimit -n 512; exec "${process.execPath}" "${CLI}" doctor --json`;
 		const output = await new Promise<string>((resolve) => {
 			execFile("bash", ["-c", command], { env }, (_, stdout) => resolve(stdout));
 		});
@@ -102,7 +103,7 @@ describe("npm run doctor", () => {
 		"says that the disk is full and why nothing can be written",
 		async () => {
 			const env = { BACKENDS: "{}", ROUTES: "{}" };
-			const script = runScript("scripts/doctor.ts", ["--json", "--state", "/proc/ganglion"], { env });
+			const script = runScript(CLI, ["doctor", "--json", "--state", "/proc/ganglion"], { env });
 			expect(await script.exit).toBe(1);
 			const findings = JSON.parse(await script.until(/$/)) as Finding[];
 			expect(findings.filter(({ result }) => result === "failed").map(({ detail }) => detail)).toEqual([
@@ -118,7 +119,7 @@ describe("npm run doctor", () => {
 	])("names the token that a gateway refuses (%j), and makes the other checks", async (token, message) => {
 		const url = await engine((_, response) => void response.writeHead(401).end("{}"));
 		const env = { BACKENDS: "{}", ROUTES: "{}", GANGLION_TOKEN: token, GANGLION_ACCOUNT: "acme" };
-		const script = runScript("scripts/doctor.ts", ["--json", "--url", url], { env });
+		const script = runScript(CLI, ["doctor", "--json", "--url", url], { env });
 		expect(await script.exit).toBe(1);
 		const findings = JSON.parse(await script.until(/$/)) as Finding[];
 		expect(findings.map(({ check }) => check)).toEqual(["storage", "gateways", "disk", "state", "files"]);

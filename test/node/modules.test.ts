@@ -89,6 +89,19 @@ async function start(
 	return `${served.url}/client/v4/accounts/local/ai`;
 }
 
+/** One gateway for the tests of a group, which change nothing for each other. */
+function shared(modules: () => WorkerSpec["modules"], defaultBackend?: string): () => string {
+	let ai = "";
+	let own: Served | undefined;
+	beforeAll(async () => {
+		ai = await start(modules(), defaultBackend);
+		own = served;
+		served = undefined;
+	});
+	afterAll(() => own?.stop());
+	return () => ai;
+}
+
 const post = (url: string, body: object, signal?: AbortSignal): Promise<Response> =>
 	fetch(url, {
 		method: "POST",
@@ -274,10 +287,10 @@ describe("a build without the parts that can be left out", () => {
 		cpSync("dist/deploy", built, { recursive: true });
 	});
 	afterAll(() => rmSync(built, { recursive: true, force: true }));
+	const gateway = shared(() => modulesIn(built), "engine");
 
 	it("is smaller, and answers chats from engines", async () => {
-		const ai = await start(modulesIn(built), "engine");
-		const response = await post(`${ai}/v1/chat/completions`, { model: ENGINE_CHAT, messages });
+		const response = await post(`${gateway()}/v1/chat/completions`, { model: ENGINE_CHAT, messages });
 		expect(await response.json()).toMatchObject({ choices: completion.choices });
 		expect(sizeOf(built)).toBeLessThan(0.85 * sizeOf(BUILT));
 	});
@@ -301,8 +314,7 @@ describe("a build without the parts that can be left out", () => {
 	});
 
 	it("refuses the routes of Vectorize and AI Search with their name, and other paths as ever", async () => {
-		const ai = await start(modulesIn(built), "engine");
-		const account = ai.replace(/\/ai$/, "");
+		const account = gateway().replace(/\/ai$/, "");
 		const refusal = async (path: string) => {
 			const response = await fetch(`${account}${path}`);
 			const { errors } = (await response.json()) as { errors: [{ code: number; message: string }] };
@@ -317,10 +329,11 @@ describe("a build without the parts that can be left out", () => {
 		expect(await refusal("/ai/usage/vectors")).toEqual(without("Vectorize", "vectors"));
 		expect(await refusal("/ai-search/instances")).toEqual(without("AI Search", "search"));
 		expect(await refusal("/autorag/rags/docs/search")).toEqual(without("AI Search", "search"));
-		const stranger = await fetch(`${new URL(ai).origin}/search/local/an-id/search`, { method: "POST" });
+		const { origin } = new URL(account);
+		const stranger = await fetch(`${origin}/search/local/an-id/search`, { method: "POST" });
 		expect(await stranger.text()).toContain("this deployment has no AI Search");
 		expect((await refusal("/vectorise")).message).not.toContain("leaves");
-		expect((await fetch(`${new URL(ai).origin}/metrics?account=local`)).status).toBe(200);
+		expect((await fetch(`${origin}/metrics?account=local`)).status).toBe(200);
 	});
 
 	it.each([
@@ -334,7 +347,7 @@ describe("a build without the parts that can be left out", () => {
 	});
 
 	it("supports no file format, and reports it for each file", async () => {
-		const ai = await start(modulesIn(built), "engine");
+		const ai = gateway();
 		const supported = await fetch(`${ai}/tomarkdown/supported`);
 		expect(await supported.json()).toMatchObject({ result: [] });
 		const form = new FormData();
@@ -354,7 +367,7 @@ describe("a build without the parts that can be left out", () => {
 	});
 
 	it("refuses a model that only a key of the account could serve", async () => {
-		const ai = await start(modulesIn(built), "engine");
+		const ai = gateway();
 		const manage = ai.replace(/ai$/, "ai-gateway/gateways");
 		await post(manage, { id: "mine" });
 		const secret = "sk-ant-stored-by-the-account";

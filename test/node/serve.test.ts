@@ -193,7 +193,7 @@ describe("ganglion serve", () => {
 		expect(await requests.json()).toMatchObject({ result: [{ outcome: "ok" }] });
 	});
 
-	it("reloads 15 times under load, refuses no request, and keeps the old settings if the new ones are invalid", async () => {
+	it("reloads 5 times under load, refuses no request, and keeps the old settings if the new ones are invalid", async () => {
 		const config = join(folder, "wrangler.json");
 		// In one step: the gateway may read the file at any time.
 		const write = (model: string, more: object = {}) => {
@@ -230,7 +230,7 @@ describe("ganglion serve", () => {
 		// By the file alone, then by the signal.
 		write("model-1");
 		await script.until(reloaded("model-1"));
-		for (let i = 2; i <= 15; i++) {
+		for (let i = 2; i <= 5; i++) {
 			write(`model-${i}`);
 			script.kill("SIGHUP");
 			await script.until(reloaded(`model-${i}`));
@@ -238,8 +238,8 @@ describe("ganglion serve", () => {
 		loading = false;
 		await Promise.all(callers);
 		expect(answers.filter((answer) => !/^model-\d+$/.test(answer))).toEqual([]);
-		expect(answers.length).toBeGreaterThan(15);
-		expect(await ask()).toBe("model-15");
+		expect(answers.length).toBeGreaterThan(5);
+		expect(await ask()).toBe("model-5");
 		expect((await fetch(`${gateway}/health`)).status).toBe(200);
 		expect((await fetch(`${gateway}/ready`)).status).toBe(200);
 
@@ -248,7 +248,7 @@ describe("ganglion serve", () => {
 		await script.until(
 			/Not reloaded.*\n\s*BACKENDS\.engine\.url: expected the http or https address of an engine/,
 		);
-		expect(await ask()).toBe("model-15");
+		expect(await ask()).toBe("model-5");
 		script.kill("SIGTERM");
 		expect(await script.exit).toBe(0);
 	});
