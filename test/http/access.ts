@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import type { Hono } from "hono";
 import { createApp } from "../../src/app.ts";
 import { configure } from "../../src/config/index.ts";
+import { lazy } from "../../src/core/lazy.ts";
 import { createPersistent } from "../../src/persistent-services.ts";
 import type { AppServices } from "../../src/surfaces/services.ts";
 import { newAccount } from "../accounts/fixtures.ts";
@@ -10,6 +11,8 @@ import { replaceServices, type TestOptions, testServices } from "../gateway.ts";
 
 export const ADMIN = "the-operator-of-the-test-and-nobody-else";
 export const V4 = "http://gateway/client/v4";
+
+const defaults = lazy(() => configure({}));
 
 /** The message of every 401. */
 export const UNAUTHENTICATED =
@@ -29,7 +32,7 @@ export interface ClosedGateway {
 export function closedGateway(options: TestOptions = {}, account = newAccount()): ClosedGateway {
 	const services = {
 		// Real ledgers, time and ids, so that tests can read the account's object directly.
-		...replaceServices(testServices(options), { ledgers: createPersistent(env, configure({})).ledgers }),
+		...replaceServices(testServices(options), { ledgers: createPersistent(env, defaults()).ledgers }),
 		uuid: () => crypto.randomUUID(),
 		now: () => Date.now(),
 	};

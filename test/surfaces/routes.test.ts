@@ -551,7 +551,8 @@ describe("every route", () => {
 			expect((await sendTo(route, undefined)).status).toBe(route.includes("/search/:account") ? 404 : 200);
 			return;
 		}
-		const bodies = [{}, { body: "{" }, json("", { model: MODEL }), json("", [])];
+		// One fails before the model is known, and one reaches admission.
+		const bodies = [{ body: "{" }, json("", { model: MODEL })];
 		// A GET request has no body.
 		for (const body of route.startsWith("GET ") ? [{}] : bodies) {
 			const unauthorized = UNAUTHENTICATED;

@@ -73,7 +73,7 @@ describe("the readers of small tasks", () => {
 					expect(error.description).toMatch(/^Error: ./);
 				}
 			}),
-			{ numRuns: 2_000 },
+			{ numRuns: 500 },
 		);
 	});
 });

@@ -49,7 +49,8 @@ function scoreOf(metric: VectorMetric, query: Float32Array, values: Float32Array
 	let distance = 0;
 	let ofQuery = 0;
 	let ofValues = 0;
-	for (const [at, one] of query.entries()) {
+	for (let at = 0; at < query.length; at++) {
+		const one = query[at] ?? 0;
 		const other = values[at] ?? 0;
 		inner += one * other;
 		distance += (one - other) ** 2;

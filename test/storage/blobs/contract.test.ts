@@ -6,7 +6,9 @@ import type { StoredBlob } from "../../../src/storage/blobs/blobs.ts";
 import { openStore, STORES } from "./stores.ts";
 
 const MIB = 1024 * 1024;
-/** An S3 store has it in three parts. */
+/** R2 and an S3 store have it in two parts. */
+const TWO_PARTS = 8 * MIB + 7;
+/** An S3 store has it in three parts. R2 is written part by part by the same loop, and pieces have 1 MiB. */
 const THREE_PARTS = 16 * MIB + 7;
 const text = (content: string): Uint8Array => new TextEncoder().encode(content);
 const BLOCK = 4_096;
@@ -61,7 +63,7 @@ const failure = async (call: Promise<unknown>): Promise<string> => {
 };
 
 describe.each(STORES)("stored objects in %s", (store) => {
-	it.each([1, MIB, THREE_PARTS])("frees the pieces of a stream that it owns, of %d bytes", async (length) => {
+	it.each([1, MIB, TWO_PARTS])("frees the pieces of a stream that it owns, of %d bytes", async (length) => {
 		const { blobs } = await openStore(store);
 		const bytes = pattern(length);
 		const { stream } = streamOf(bytes);
@@ -79,7 +81,7 @@ describe.each(STORES)("stored objects in %s", (store) => {
 		expect(pieces.map((piece) => piece.length)).toEqual(pieces.map(() => 0));
 	});
 
-	it.each([0, 1, 10_000, MIB, MIB + 1, THREE_PARTS])(
+	it.each([0, 1, 10_000, MIB, MIB + 1, store === "s3" ? THREE_PARTS : TWO_PARTS])(
 		"returns the %d bytes that were stored",
 		async (length) => {
 			const { blobs } = await openStore(store);
