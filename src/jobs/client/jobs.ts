@@ -104,6 +104,12 @@ export async function listScope(
 export const noSuchBatch = (id: string, noun: "Batch" | "Replay" = "Batch"): AiError =>
 	new AiError("noSuchBatch", `No such ${noun} object: ${id}`);
 
+/** The page, or the failure of a route: the list has nothing with the id of the query. */
+export function foundPage<Page>(page: Page | undefined, kind: "file" | "batch"): Page {
+	if (page) return page;
+	throw new AiError("invalidRequest", `The list cannot be continued: it has no ${kind} with this id`);
+}
+
 /** The value, or the failure of a route. */
 export function foundJob<Value>(found: FoundJob<Value>, noun?: "Batch" | "Replay"): Value {
 	if (found.ok) return found.value;

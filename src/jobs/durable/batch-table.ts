@@ -9,6 +9,7 @@ import {
 	hasEnded,
 } from "../batches/records.ts";
 import type { FoundJob } from "../records.ts";
+import { DeletedPositions } from "./deleted-positions.ts";
 
 /**
  * Written when a batch is created, and with each commit of its lines. It dies some time after its end, or when it is deleted. `seq`:
@@ -31,6 +32,7 @@ const KEPT_MS = 29 * 24 * 60 * 60_000;
 const EXPIRED_AT_ONCE = 20;
 
 interface BatchRow extends Record<string, SqlStorageValue> {
+	seq: number;
 	record: string;
 	request: string;
 	owner: string;
@@ -39,10 +41,12 @@ interface BatchRow extends Record<string, SqlStorageValue> {
 
 export class BatchTable {
 	readonly #sql: SqlStorage;
+	readonly #deleted: DeletedPositions;
 
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
 		sql.exec(`${BATCHES}; ${BY_END}`);
+		this.#deleted = new DeletedPositions(sql, "batches");
 	}
 
 	insert(record: BatchRecord, request: BatchRequest): void {
@@ -93,19 +97,26 @@ export class BatchTable {
 			.count;
 	}
 
-	page({ api, limit, after, before }: BatchesQuery, { all, owner }: Scope): BatchesPage {
+	/** `undefined`: there is no batch `after` or `before`. */
+	page({ api, limit, after, before }: BatchesQuery, { all, owner }: Scope): BatchesPage | undefined {
 		const from = after ?? before;
+		const visible = "api = ? AND (? OR owner = ?)";
+		const scope = [api, Number(all), owner] as const;
+		const [found] = from === undefined ? [] : this.#rows(`WHERE ${visible} AND id = ?`, ...scope, from);
+		const position = from === undefined ? null : (found?.seq ?? this.#deleted.get(from));
+		if (position === undefined) return undefined;
 		const rows = this.#rows(
-			`WHERE api = ? AND (? OR owner = ?)
-			AND (? IS NULL OR seq ${before === undefined ? "<" : ">"} (SELECT seq FROM batches WHERE id = ?))
+			`WHERE ${visible} AND (? IS NULL OR seq ${before === undefined ? "<" : ">"} ?)
 			ORDER BY seq ${before === undefined ? "DESC" : "ASC"} LIMIT ?`,
-			...[api, Number(all), owner, from ?? null, from ?? null, limit + 1],
+			...[...scope, position, position, limit + 1],
 		);
 		const batches = rows.slice(0, limit).map(recordOf);
 		return { batches: before === undefined ? batches : batches.reverse(), hasMore: rows.length > limit };
 	}
 
-	delete(id: string): void {
+	delete(id: string, now: number): void {
+		const [row] = this.#rows("WHERE id = ?", id);
+		if (row) this.#deleted.add(id, row.seq, now);
 		this.#sql.exec("DELETE FROM batches WHERE id = ?", id);
 	}
 
@@ -123,7 +134,7 @@ export class BatchTable {
 
 	#rows(condition: string, ...values: SqlStorageValue[]): BatchRow[] {
 		return this.#sql
-			.exec<BatchRow>(`SELECT record, request, owner, fence FROM batches ${condition}`, ...values)
+			.exec<BatchRow>(`SELECT seq, record, request, owner, fence FROM batches ${condition}`, ...values)
 			.toArray();
 	}
 }

@@ -1,6 +1,7 @@
 /** The files of an account, without their bytes. */
 import type { Scope } from "../../responses/records.ts";
 import type { FileRecord, FilesPage, FilesQuery, FoundJob, NewFile } from "../records.ts";
+import { DeletedPositions } from "./deleted-positions.ts";
 
 /**
  * A row is inserted before an upload starts, and completed at its end. It dies when the file is deleted or expires, or some time after
@@ -39,10 +40,12 @@ interface FileRow extends Record<string, SqlStorageValue> {
 
 export class FileTable {
 	readonly #sql: SqlStorage;
+	readonly #deleted: DeletedPositions;
 
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
 		sql.exec(`${FILES}; ${BY_EXPIRY}`);
+		this.#deleted = new DeletedPositions(sql, "files");
 	}
 
 	/** Also uploads under way. */
@@ -82,30 +85,42 @@ export class FileTable {
 		return { ok: false, missing: { kind: "file", id, ...(isKept && { foreign: true }) } };
 	}
 
-	delete(id: string): void {
+	delete(id: string, now: number): void {
+		const [row] = this.#rows("WHERE id = ? AND complete = 1", id);
+		if (row) this.#deleted.add(id, row.seq, now);
 		this.#sql.exec("DELETE FROM files WHERE id = ?", id);
 	}
 
+	/** `undefined`: there is no file `after` or `before`. */
 	page(
 		{ limit, order, after, before, purpose, ids }: FilesQuery,
-		{ all, owner }: Scope,
+		scope: Scope,
 		now: number,
-	): FilesPage {
+	): FilesPage | undefined {
+		const { all, owner } = scope;
 		// A page before an id is read backwards from it.
 		const isDescending = (order === "desc") !== (before !== undefined);
 		const from = after ?? before;
+		const position = from === undefined ? null : this.#positionOf(from, scope);
+		if (position === undefined) return undefined;
 		const rows = this.#rows(
 			`WHERE complete = 1 AND (expires_at IS NULL OR expires_at > ?) AND (? OR owner = ?)
 			AND (? IS NULL OR purpose = ?) AND (? IS NULL OR id IN (SELECT value FROM json_each(?)))
-			AND (? IS NULL OR seq ${isDescending ? "<" : ">"} (SELECT seq FROM files WHERE id = ?))
+			AND (? IS NULL OR seq ${isDescending ? "<" : ">"} ?)
 			ORDER BY seq ${isDescending ? "DESC" : "ASC"} LIMIT ?`,
 			...[now, Number(all), owner],
 			...[purpose ?? null, purpose ?? null],
 			...(ids ? [JSON.stringify(ids), JSON.stringify(ids)] : [null, null]),
-			...[from ?? null, from ?? null, limit + 1],
+			...[position, position, limit + 1],
 		);
 		const files = rows.slice(0, limit).map(recordOf);
 		return { files: before === undefined ? files : files.reverse(), hasMore: rows.length > limit };
+	}
+
+	/** Also of a file that has been deleted or has expired. */
+	#positionOf(id: string, { all, owner }: Scope): number | undefined {
+		const [row] = this.#rows("WHERE id = ? AND complete = 1 AND (? OR owner = ?)", id, Number(all), owner);
+		return row?.seq ?? this.#deleted.get(id);
 	}
 
 	/** Some files that have expired, and uploads that did not end. */

@@ -71,12 +71,12 @@ export abstract class JobStoreObject extends DurableObject {
 		const blobs = this.storage().blobs(account);
 		const expired = files.expired(now).filter((id) => !this.#tables.isInput(id));
 		await blobs.delete(expired.map(fileKey));
-		for (const id of expired) files.delete(id);
+		for (const id of expired) files.delete(id, now);
 		for (const batch of batches.expired(now)) {
 			const { id, outputFile } = batch;
 			// Files of OpenAI's results have an expiry of their own.
 			await blobs.delete([ownInputKey(id), ...(batch.api === "openai" ? [] : [fileKey(outputFile ?? "")])]);
-			batches.delete(id);
+			batches.delete(id, now);
 		}
 	}
 }

@@ -42,7 +42,7 @@ export class StoredBatches extends RpcTarget {
 		return this.#tables.batches.find(id, api, scope);
 	}
 
-	list(query: BatchesQuery, scope: Scope): BatchesPage {
+	list(query: BatchesQuery, scope: Scope): BatchesPage | undefined {
 		return this.#tables.batches.page(query, scope);
 	}
 
@@ -61,6 +61,6 @@ export class StoredBatches extends RpcTarget {
 	/** Only one that has ended, or was not put into the queue. */
 	remove(id: string): void {
 		this.#tables.lines.delete(id);
-		this.#tables.batches.delete(id);
+		this.#tables.batches.delete(id, Date.now());
 	}
 }

@@ -32,7 +32,7 @@ export class StoredFiles extends RpcTarget {
 		return this.#tables.files.find(id, scope, Date.now());
 	}
 
-	list(query: FilesQuery, scope: Scope): FilesPage {
+	list(query: FilesQuery, scope: Scope): FilesPage | undefined {
 		return this.#tables.files.page(query, scope, Date.now());
 	}
 
@@ -43,6 +43,6 @@ export class StoredFiles extends RpcTarget {
 
 	/** The caller has deleted the bytes. */
 	remove(id: string): void {
-		this.#tables.files.delete(id);
+		this.#tables.files.delete(id, Date.now());
 	}
 }

@@ -19,7 +19,7 @@ import {
 } from "../../http/failure-formats.ts";
 import { heldBody } from "../../http/held-body.ts";
 import { pathParameter } from "../../http/route.ts";
-import { foundJob, listScope } from "../../jobs/client/jobs.ts";
+import { foundJob, foundPage, listScope } from "../../jobs/client/jobs.ts";
 import { type FileRecord, type FilesQuery, fileKey } from "../../jobs/records.ts";
 import { inScope } from "../../responses/client/stored-responses.ts";
 import { answer } from "../answer.ts";
@@ -148,9 +148,8 @@ async function list(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
 	const query = isAnthropic(c) ? anthropicQuery(c) : parseFields(OpenAiList(), c.req.query(), "query");
 	const scope = await listScope(caller, services);
-	const { files, hasMore } = await services.jobs.files(caller.account, (stored) =>
-		stored.list(query as FilesQuery, scope),
-	);
+	const page = await services.jobs.files(caller.account, (stored) => stored.list(query as FilesQuery, scope));
+	const { files, hasMore } = foundPage(page, "file");
 	const last = files.at(-1)?.id ?? null;
 	return reply(c, call, {
 		// SDKs of Anthropic read the first, their earlier versions `has_more`.

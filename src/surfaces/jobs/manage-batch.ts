@@ -14,7 +14,7 @@ import {
 	type NewLine,
 	NO_USAGE,
 } from "../../jobs/batches/records.ts";
-import { foundJob, listScope, noSuchBatch } from "../../jobs/client/jobs.ts";
+import { foundJob, foundPage, listScope, noSuchBatch } from "../../jobs/client/jobs.ts";
 import { fileKey, ownInputKey } from "../../jobs/records.ts";
 import { concat } from "../../media/bytes.ts";
 import { inScope, scopeOf } from "../../responses/client/stored-responses.ts";
@@ -133,7 +133,10 @@ export async function listBatches(
 	{ caller, services }: BatchCall,
 ): Promise<BatchesPage> {
 	const scope = await listScope(caller, services);
-	return services.jobs.batches(caller.account, (stored) => stored.list(query, scope));
+	return foundPage(
+		await services.jobs.batches(caller.account, (stored) => stored.list(query, scope)),
+		"batch",
+	);
 }
 
 /**

@@ -59,6 +59,30 @@ function streamed(gateway: TestGateway, pieces: readonly Uint8Array[], fields: R
 }
 
 describe("OpenAI's client", () => {
+	it("deletes each file while it lists them, over several pages", async () => {
+		const { openai, app } = clients();
+		const ids: string[] = [];
+		for (let n = 0; n < 5; n++)
+			ids.push((await openai.files.create({ purpose: "batch", file: await lines() })).id);
+		const deleted: string[] = [];
+		for await (const { id } of openai.files.list({ limit: 2 })) {
+			await openai.files.delete(id);
+			deleted.push(id);
+		}
+		expect(deleted).toEqual(ids.reverse());
+		expect((await openai.files.list()).data).toEqual([]);
+		const listedAfter = async (id: string) => {
+			const answer = await app.request(`${BASE}/v1/files?after=${id}`);
+			return [answer.status, await answer.text()];
+		};
+		expect(await listedAfter(ids[0] ?? "")).toEqual([200, expect.stringContaining('"data":[]')]);
+		// An empty page would end the list without the other files.
+		expect(await listedAfter("file-none")).toEqual([
+			400,
+			expect.stringContaining("has no file with this id"),
+		]);
+	});
+
 	it("stores, shows, reads, lists and deletes files", async () => {
 		const { openai } = clients();
 		const file = await openai.files.create({ purpose: "batch", file: await lines() });

@@ -37,6 +37,23 @@ function started(vars: Record<string, string> = {}) {
 }
 
 describe("a batch of messages", () => {
+	it("can be deleted while a list of several pages is read", async () => {
+		const { call, json, runAll } = started();
+		const ids: string[] = [];
+		for (const name of ["a", "b", "c"])
+			ids.unshift((await json("POST", PATH, { requests: [request(name)] })).id);
+		await runAll();
+		const first = await json("GET", `${PATH}?limit=2`);
+		expect(first).toMatchObject({ has_more: true, last_id: ids[1] });
+		for (const { id } of first.data) expect((await call("DELETE", `${PATH}/${id}`)).status).toBe(200);
+		const next = await json("GET", `${PATH}?limit=2&after_id=${first.last_id}`);
+		expect(next).toMatchObject({ data: [{ id: ids[2] }], has_more: false });
+		expect(await call("GET", `${PATH}?after_id=msgbatch_none`)).toMatchObject({
+			status: 400,
+			text: expect.stringContaining("has no batch with this id"),
+		});
+	});
+
 	it("has its results at PUBLIC_URL, so that a client behind a proxy sends its key over TLS", async () => {
 		const { json, runAll } = started({ PUBLIC_URL: "https://ai.example.com" });
 		const { id } = await json("POST", PATH, { requests: [request("a")] });
