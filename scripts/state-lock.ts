@@ -3,10 +3,10 @@
  * full limits of an account. Two checks: a lock on the folder, which ends with the process of the command; and the gateway's own
  * socket in the folder, which answers while the runtime runs, even if the command was killed.
  */
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { join } from "node:path";
-import { codeOf, isDiskFull } from "./file-failure.ts";
+import { codeOf } from "./file-failure.ts";
 import { makeFolder } from "./make-folder.ts";
 import { writeFailure } from "./write-failure.ts";
 
@@ -27,8 +27,8 @@ export interface LockedState {
 }
 
 /**
- * Throws an `Error` whose message is for the operator. A full disk is not a reason: the gateway serves what needs no space, and what the
- * state has can be deleted only while it runs.
+ * Throws an `Error` whose message is for the operator, or that of the system. The runtime stops at the start on a full disk too, without a
+ * sentence.
  * @param failureOf tries whether the folder can be written.
  */
 export async function lockState(folder: string, failureOf = writeFailure): Promise<LockedState> {
@@ -40,33 +40,23 @@ export async function lockState(folder: string, failureOf = writeFailure): Promi
 	// The folder contains usage and the hashes of tokens.
 	makeFolder(folder, 0o700);
 	const failure = failureOf(folder);
-	if (failure && !isDiskFull(codeOf(failure))) throw failure;
+	if (failure) throw failure;
 	const release = await lock(folder);
 	if (await answers(socket)) {
-		const command = existsSync(pidFile) ? ` (kill ${readFileSync(pidFile, "utf8").trim()})` : "";
-		throw new Error(`the runtime of a killed gateway still uses it: stop it first${command}`);
+		const pids = readFileSync(pidFile, "utf8").trim();
+		throw new Error(`the runtime of a killed gateway still uses it: stop it first (kill ${pids})`);
 	}
 	for (const path of [socket, reloadSocket]) rmSync(path, { force: true });
 	return {
 		objects: join(folder, "objects"),
 		socket,
 		reloadSocket,
-		servedBy: (pids) => writePids(pidFile, pids),
+		servedBy: (pids) => writeFileSync(pidFile, `${pids.join(" ")}\n`),
 		unlock() {
 			for (const path of [socket, reloadSocket, pidFile]) rmSync(path, { force: true });
 			release();
 		},
 	};
-}
-
-/** It is only for the message about a killed gateway, so a full disk need not have room for it. */
-function writePids(file: string, pids: readonly number[]): void {
-	try {
-		writeFileSync(file, `${pids.join(" ")}\n`);
-	} catch (error) {
-		if (!isDiskFull(codeOf(error))) throw error;
-		rmSync(file, { force: true });
-	}
 }
 
 const inUse = (): Error => new Error("another gateway uses it: give each its own --state");
@@ -90,8 +80,7 @@ async function lock(folder: string): Promise<() => void> {
 function lockFile({ DatabaseSync }: typeof import("node:sqlite"), path: string): () => void {
 	const file = new DatabaseSync(path);
 	try {
-		// A journal on the disk would need space. Nothing is ever written.
-		file.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+		file.exec("BEGIN EXCLUSIVE");
 	} catch (error) {
 		file.close();
 		if (error instanceof Error && "errcode" in error && error.errcode === BUSY) throw inUse();
