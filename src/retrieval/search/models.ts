@@ -2,6 +2,7 @@
 import { AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import type { Inputs } from "../../pipeline/request.ts";
+import { isNumbers } from "../vectors/read-vectors.ts";
 import { searchFailure } from "./failures.ts";
 
 /** Calls of models for one caller. Each throws an `AiError`. */
@@ -51,7 +52,7 @@ async function embedded(
 	const rows: unknown[] = isRecord(answer) && Array.isArray(answer.data) ? answer.data : [];
 	const vectors = rows.flatMap((row) => {
 		const numbers: unknown = isRecord(row) ? row.embedding : undefined;
-		return Array.isArray(numbers) && numbers.length > 0 ? [new Float32Array(numbers as number[])] : [];
+		return isNumbers(numbers) && numbers.length > 0 ? [new Float32Array(numbers)] : [];
 	});
 	const width = vectors[0]?.length;
 	if (vectors.length !== input.length || vectors.some(({ length }) => length !== width))
