@@ -40,9 +40,10 @@ describe("a batch of messages", () => {
 	it("can be deleted while a list of several pages is read", async () => {
 		const { call, json, runAll } = started();
 		const ids: string[] = [];
-		for (const name of ["a", "b", "c"])
+		for (const name of ["a", "b", "c"]) {
 			ids.unshift((await json("POST", PATH, { requests: [request(name)] })).id);
-		await runAll();
+			await runAll();
+		}
 		const first = await json("GET", `${PATH}?limit=2`);
 		expect(first).toMatchObject({ has_more: true, last_id: ids[1] });
 		for (const { id } of first.data) expect((await call("DELETE", `${PATH}/${id}`)).status).toBe(200);
