@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import * as z from "zod";
+import { cannotBeRead } from "../scripts/file-failure.ts";
 import { CommandError, type GatewayClient } from "./gateway-client.ts";
 
 const Conversion = z.looseObject({
@@ -22,8 +23,8 @@ export async function convertFile(client: GatewayClient, file: string): Promise<
 }
 
 async function readDocument(file: string): Promise<Blob> {
-	const bytes = await readFile(file).catch(({ message }: Error) => {
-		throw new CommandError(`${file} cannot be read: ${message}`);
+	const bytes = await readFile(file).catch((error: unknown) => {
+		throw new CommandError(cannotBeRead(file, error));
 	});
 	return new Blob([bytes]);
 }

@@ -42,6 +42,12 @@ export function fileFailure(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
 
+/** A sentence. */
+export function cannotBeRead(path: string, error: unknown): string {
+	const isMissing = codeOf(error) === "ENOENT";
+	return `${path} cannot be read: ${isMissing ? "there is no such file" : fileFailure(error)}`;
+}
+
 /** A sentence. `setting`: the variable with the folder, which the cure names. */
 export function cannotBeWritten(path: string, error: unknown, setting?: string): string {
 	const failure = `${path} cannot be written: ${fileFailure(error)}`;

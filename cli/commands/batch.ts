@@ -5,6 +5,7 @@ import { basename } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import * as z from "zod";
+import { cannotBeRead } from "../../scripts/file-failure.ts";
 import { CommandError, type ConnectionFlags, GatewayClient } from "../gateway-client.ts";
 import { batchLine, ENDED, showLine } from "../progress-line.ts";
 import { printJson } from "../table.ts";
@@ -68,8 +69,8 @@ function resultFiles(file: string, { output, errors }: BatchFlags): ResultFiles 
 
 /** The `url` of the first line. */
 async function endpointOf(file: string): Promise<string> {
-	const opened = await open(file).catch(() => {
-		throw new CommandError(`${file} cannot be read`);
+	const opened = await open(file).catch((error: unknown) => {
+		throw new CommandError(cannotBeRead(file, error));
 	});
 	try {
 		for await (const line of opened.readLines()) {

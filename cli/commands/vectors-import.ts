@@ -3,6 +3,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import * as z from "zod";
+import { cannotBeRead } from "../../scripts/file-failure.ts";
 import { CommandError, type ConnectionFlags, GatewayClient } from "../gateway-client.ts";
 import { progressBar, showLine } from "../progress-line.ts";
 import { printJson } from "../table.ts";
@@ -26,8 +27,8 @@ const MetadataIndexes = z.looseObject({
 /** Vectors that exist are replaced, so a run that was interrupted can be repeated. */
 export async function importVectors(index: string, file: string, flags: ImportVectorsFlags): Promise<number> {
 	const properties = (flags.metadataIndex ?? []).map(readProperty);
-	const { size } = await stat(file).catch(({ message }: Error) => {
-		throw new CommandError(`${file} cannot be read: ${message}`);
+	const { size } = await stat(file).catch((error: unknown) => {
+		throw new CommandError(cannotBeRead(file, error));
 	});
 	const client = new GatewayClient(flags);
 	let vectors = 0;

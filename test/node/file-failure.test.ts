@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { fileFailure } from "../../scripts/file-failure.ts";
+import { cannotBeRead, fileFailure } from "../../scripts/file-failure.ts";
 import { makeFolder } from "../../scripts/make-folder.ts";
 
 const root = mkdtempSync(join(tmpdir(), "ganglion-failures-"));
@@ -55,4 +55,18 @@ it("leaves other errors as they are", () => {
 	expect(fileFailure(new Error("another gateway uses it"))).toBe("another gateway uses it");
 	expect(fileFailure(Object.assign(new Error("odd"), { code: "EODD" }))).toBe("odd");
 	expect(fileFailure("text")).toBe("text");
+});
+
+it("says of a file that is read whether it is missing or a folder", () => {
+	const reading = (path: string): string => {
+		try {
+			return readFileSync(path, "utf8");
+		} catch (error) {
+			return cannotBeRead("notes.md", error);
+		}
+	};
+	expect(reading(join(root, "missing"))).toBe("notes.md cannot be read: there is no such file");
+	expect(reading(join(root, "folder"))).toBe(
+		"notes.md cannot be read: a folder has this name, where a file is needed (EISDIR)",
+	);
 });

@@ -123,7 +123,7 @@ describe("ganglion vectors export and import", () => {
 			/^error: the first line is no vector/,
 		);
 		expect((await run(["vectors", "import", "text", "missing.ndjson"])).stderr).toMatch(
-			/^error: missing\.ndjson cannot be read: ENOENT/,
+			/^error: missing\.ndjson cannot be read: there is no such file\n$/,
 		);
 	});
 });

@@ -149,7 +149,7 @@ describe("the installed package", () => {
 
 		const { code, stdout, stderr } = await run(["markdown", file, "missing.pdf", "--no-local-engines"]);
 		expect({ code, stdout }).toEqual({ code: 1, stdout: converted.stdout });
-		expect(stderr).toMatch(/error: missing\.pdf cannot be read: ENOENT.*\n$/);
+		expect(stderr).toMatch(/error: missing\.pdf cannot be read: there is no such file\n$/);
 	});
 
 	it("refuses an option that the gateway of --url cannot read", async () => {
