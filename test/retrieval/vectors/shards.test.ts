@@ -5,6 +5,8 @@ import { expect, it } from "vitest";
 import { BufferHold } from "../../../src/core/process-counts.ts";
 import { builtinStore } from "../../../src/retrieval/vectors/client/builtin-store.ts";
 import { vectorObjects } from "../../../src/retrieval/vectors/client/vector-objects.ts";
+import { IndexEngine } from "../../../src/retrieval/vectors/durable/index-engine.ts";
+import { StateTable } from "../../../src/retrieval/vectors/durable/index-state.ts";
 import { place, shardCapacity } from "../../../src/retrieval/vectors/durable/place-vectors.ts";
 import { VectorReader } from "../../../src/retrieval/vectors/read-vectors.ts";
 import type { VectorBatch } from "../../../src/retrieval/vectors/records.ts";
@@ -177,4 +179,57 @@ it("an upload into an index that is deleted meanwhile fails as any use of an ind
 	while ((await store.info()).vectorCount === 0) await scheduler.wait(1);
 	await store.drop();
 	await failed;
+});
+
+it("a write of 5,000 vectors looks no id up in an index that has room for all", async () => {
+	const object = `local/${crypto.randomUUID()}`;
+	await runInDurableObject(env.VECTOR_INDEX.getByName(object), async (_, { storage }) => {
+		const queries: string[] = [];
+		const exec = (query: string, ...values: SqlStorageValue[]) => {
+			queries.push(query);
+			return storage.sql.exec(query, ...values);
+		};
+		const sql = new Proxy(storage.sql, {
+			get: (target, name) => (name === "exec" ? exec : Reflect.get(target, name, target)),
+		});
+		const state = new StateTable(sql);
+		state.create({ account: "local", object, dimensions: 1, metric: "euclidean", delayMs: 0 });
+		const engine = new IndexEngine({
+			...{ sql, state, shard: {} as never, transaction: (write) => write() },
+			...{
+				further: () => expect.unreachable(),
+				now: Date.now,
+				giveWay: async () => {},
+				pause: async () => {},
+			},
+		});
+		queries.length = 0;
+		const id = crypto.randomUUID();
+		await engine.write({ id, operation: "upsert", detail: {}, batches: singles(5_000), isLast: false });
+		expect(queries.filter((query) => query.startsWith("INSERT INTO parts"))).toHaveLength(5_000);
+		expect(queries.filter((query) => query.includes("FROM ids"))).toEqual([]);
+	});
+});
+
+it("a full index takes known vectors and refuses new ones", async () => {
+	const { object, store } = storeOf(1);
+	await store.create();
+	// 199,999 vectors, before the object reads how many it has.
+	await runInDurableObject(env.VECTOR_INDEX.getByName(object), (_, { storage }) => {
+		storage.sql.exec(
+			"CREATE TABLE ids (id TEXT NOT NULL, created INTEGER NOT NULL, deleted INTEGER, shard INTEGER NOT NULL, PRIMARY KEY (id, created)) WITHOUT ROWID",
+		);
+		storage.sql.exec(
+			"INSERT INTO ids SELECT 'v' || (a.value * 1000 + b.value), 1, NULL, 0 FROM json_each(?1) a, json_each(?2) b",
+			JSON.stringify(Array.from({ length: 200 }, (_, i) => i)),
+			JSON.stringify(Array.from({ length: 1_000 }, (_, i) => i)),
+		);
+		storage.sql.exec("DELETE FROM ids WHERE id = 'v199999'");
+	});
+	await put(store, "insert", { id: "new", values: [1] });
+	const full = put(store, "upsert", { id: "v0", values: [2] }, { id: "newer", values: [3] });
+	await expect(full).rejects.toMatchObject({ description: expect.stringContaining("200000") });
+	await put(store, "upsert", { id: "v0", values: [4] });
+	expect(await store.info()).toMatchObject({ vectorCount: 200_000 });
+	expect((await store.get(["v0", "newer"])).map(({ id, values }) => [id, ...values])).toEqual([["v0", 4]]);
 });

@@ -74,12 +74,16 @@ export class IndexEngine {
 		if (part.isLast && delayMs === 0) await this.applyDue();
 	}
 
-	/** An upper bound: a vector that waits may be in the index already. */
+	/**
+	 * An upper bound: a vector that waits may be in the index already. The ids are looked up only if they may not fit, because those of a large
+	 * upload take as long as a hundred small requests.
+	 */
 	#requireRoom({ batches }: MutationPart): void {
+		const free = MAX_INDEX_VECTORS - this.count - this.#journal.vectors;
+		if (batches.reduce((sum, { records }) => sum + records.length, 0) <= free) return;
 		const ids = batches.flatMap(({ records }) => records.map(({ id }) => id));
 		const added = new Set(ids).size - this.#ids.shardsOf(ids).size;
-		if (added > 0 && this.count + this.#journal.vectors + added > MAX_INDEX_VECTORS)
-			throw indexFull(MAX_INDEX_VECTORS);
+		if (added > Math.max(0, free)) throw indexFull(MAX_INDEX_VECTORS);
 	}
 
 	/** Applies the mutations whose time has come. */
