@@ -392,7 +392,7 @@ describe("a sentence names the cure", () => {
 		expect(await ganglion(["models", "pull", BGE.name], { env })).toMatchObject({
 			code: 1,
 			stderr: expect.stringContaining(
-				"error: /proc/none cannot be created (ENOENT): set GANGLION_MODELS to another folder\n",
+				"error: /proc/none cannot be written: nothing can be created there (ENOENT): set GANGLION_MODELS to another folder\n",
 			),
 		});
 	});
