@@ -1,4 +1,5 @@
 /** The batches of an account, without their lines. */
+import { DeletedPositions } from "../../core/deleted-positions.ts";
 import type { Scope } from "../../responses/records.ts";
 import {
 	type BatchApi,
@@ -9,7 +10,6 @@ import {
 	hasEnded,
 } from "../batches/records.ts";
 import type { FoundJob } from "../records.ts";
-import { DeletedPositions } from "./deleted-positions.ts";
 
 /**
  * Written when a batch is created, and with each commit of its lines. It dies some time after its end, or when it is deleted. `seq`:
@@ -115,9 +115,8 @@ export class BatchTable {
 	}
 
 	delete(id: string, now: number): void {
-		const [row] = this.#rows("WHERE id = ?", id);
-		if (row) this.#deleted.add(id, row.seq, now);
-		this.#sql.exec("DELETE FROM batches WHERE id = ?", id);
+		const deleted = this.#sql.exec<{ seq: number }>("DELETE FROM batches WHERE id = ? RETURNING seq", id);
+		for (const { seq } of deleted.toArray()) this.#deleted.add(id, seq, now);
 	}
 
 	/** Some batches whose time is over. */

@@ -1,7 +1,7 @@
 /** The files of an account, without their bytes. */
+import { DeletedPositions } from "../../core/deleted-positions.ts";
 import type { Scope } from "../../responses/records.ts";
 import type { FileRecord, FilesPage, FilesQuery, FoundJob, NewFile } from "../records.ts";
-import { DeletedPositions } from "./deleted-positions.ts";
 
 /**
  * A row is inserted before an upload starts, and completed at its end. It dies when the file is deleted or expires, or some time after
@@ -86,9 +86,8 @@ export class FileTable {
 	}
 
 	delete(id: string, now: number): void {
-		const [row] = this.#rows("WHERE id = ? AND complete = 1", id);
-		if (row) this.#deleted.add(id, row.seq, now);
-		this.#sql.exec("DELETE FROM files WHERE id = ?", id);
+		const deleted = this.#sql.exec<{ seq: number }>("DELETE FROM files WHERE id = ? RETURNING seq", id);
+		for (const { seq } of deleted.toArray()) this.#deleted.add(id, seq, now);
 	}
 
 	/** `undefined`: there is no file `after` or `before`. */

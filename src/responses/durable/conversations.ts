@@ -75,7 +75,7 @@ export class Conversations extends RpcTarget {
 		this.#tables.usage.bytes += bytes;
 	}
 
-	/** `undefined`: the conversation has no item `after`. */
+	/** `undefined`: there is no item `after`, also none that was deleted in the last hour. */
 	items(id: string, query: ItemsQuery, scope: Scope): Found<ItemsPage | undefined> {
 		const found = this.get(id, scope);
 		return found.ok ? { ok: true, value: this.#tables.items.page(id, query) } : found;
@@ -94,7 +94,7 @@ export class Conversations extends RpcTarget {
 	deleteItem(id: string, item: string, scope: Scope): Found<ConversationRecord> {
 		const found = this.item(id, item, scope);
 		if (!found.ok) return found;
-		this.#tables.free(this.#tables.items.leave(id, item));
+		this.#tables.free(this.#tables.items.leaveOne(id, item, Date.now()));
 		return this.get(id, scope);
 	}
 }

@@ -2,6 +2,7 @@
  * The items of an account's responses and conversations. The items of a response are consecutive rows, its input before its output.
  * An item of a request with a conversation belongs to both, and its row dies with the later of them.
  */
+import { DeletedPositions } from "../../core/deleted-positions.ts";
 import type { Found, ItemRecord, ItemsPage, ItemsQuery, Scope } from "../records.ts";
 import type { LongTexts } from "./long-texts.ts";
 
@@ -60,6 +61,9 @@ export interface Freed {
 export const conditionOf = (rows: ItemRange | string): [condition: string, values: (string | number)[]] =>
 	typeof rows === "string" ? ["conversation = ?", [rows]] : ["seq BETWEEN ? AND ?", [rows.first, rows.last]];
 
+/** An item may be in several conversations. */
+const deletedId = (conversation: string, id: string): string => `${conversation}/${id}`;
+
 interface NewItems {
 	owner: string;
 	conversation?: string | undefined;
@@ -70,13 +74,16 @@ interface NewItems {
 export class ItemTable {
 	readonly #sql: SqlStorage;
 	readonly #texts: LongTexts;
+	readonly #deleted: DeletedPositions;
 	#last: number;
 
 	constructor(sql: SqlStorage, texts: LongTexts) {
 		this.#sql = sql;
 		this.#texts = texts;
 		sql.exec(`${ITEMS}; ${INDEXES}`);
-		this.#last = sql.exec<{ last: number | null }>("SELECT max(seq) AS last FROM items").one().last ?? 0;
+		this.#deleted = new DeletedPositions(sql, "items");
+		const { last } = sql.exec<{ last: number | null }>("SELECT max(seq) AS last FROM items").one();
+		this.#last = Math.max(last ?? 0, this.#deleted.last());
 	}
 
 	totals(): { bytes: number; items: number } {
@@ -187,20 +194,18 @@ export class ItemTable {
 		return { ok: false, missing: { kind: "item", id, ...(rows.length > 0 && { foreign: true }) } };
 	}
 
-	/** A page of a conversation. An item whose target was deleted is left out. `undefined`: it has no item `after`. */
+	/**
+	 * A page of a conversation. An item whose target was deleted is left out. `undefined`: there is no item `after`, also none that was deleted
+	 * in the last hour.
+	 */
 	page(conversation: string, { after, limit, order }: ItemsQuery): ItemsPage | undefined {
 		const [compared, sort] = order === "asc" ? [">", "ASC"] : ["<", "DESC"];
 		let start = order === "asc" ? 0 : Number.MAX_SAFE_INTEGER;
 		if (after !== undefined) {
-			const found = this.#sql
-				.exec<{ seq: number }>(
-					"SELECT seq FROM items WHERE conversation = ? AND id = ? ORDER BY seq DESC LIMIT 1",
-					conversation,
-					after,
-				)
-				.toArray()[0];
-			if (!found) return undefined;
-			start = found.seq;
+			const found =
+				this.#latestIn(conversation, after)?.seq ?? this.#deleted.get(deletedId(conversation, after));
+			if (found === undefined) return undefined;
+			start = found;
 		}
 		const rows = this.#sql.exec<ItemRow>(
 			`SELECT ${COLUMNS} FROM items WHERE conversation = ? AND seq ${compared} ? ORDER BY seq ${sort}`,
@@ -231,14 +236,18 @@ export class ItemTable {
 	}
 
 	inConversation(conversation: string, id: string): string | undefined {
-		const row = this.#sql
+		const row = this.#latestIn(conversation, id);
+		return row && this.#jsonOf(row);
+	}
+
+	#latestIn(conversation: string, id: string): ItemRow | undefined {
+		return this.#sql
 			.exec<ItemRow>(
 				`SELECT ${COLUMNS} FROM items WHERE conversation = ? AND id = ? ORDER BY seq DESC LIMIT 1`,
 				conversation,
 				id,
 			)
 			.toArray()[0];
-		return row && this.#jsonOf(row);
 	}
 
 	/** The response of the rows is deleted. */
@@ -251,12 +260,19 @@ export class ItemTable {
 		return this.#delete("seq BETWEEN ? AND ? AND conversation IS NULL", first, last);
 	}
 
-	/** The conversation is deleted, or only one item of it. */
-	leave(conversation: string, id?: string): Freed {
-		const [condition, values] =
-			id === undefined
-				? ["conversation = ?", [conversation]]
-				: ["conversation = ? AND id = ?", [conversation, id]];
+	/** The conversation is deleted. */
+	leave(conversation: string): Freed {
+		return this.#leave("conversation = ?", conversation);
+	}
+
+	/** One item of the conversation is deleted. */
+	leaveOne(conversation: string, id: string, now: number): Freed {
+		const row = this.#latestIn(conversation, id);
+		if (row) this.#deleted.add(deletedId(conversation, id), row.seq, now);
+		return this.#leave("conversation = ? AND id = ?", conversation, id);
+	}
+
+	#leave(condition: string, ...values: string[]): Freed {
 		const freed = this.#delete(`${condition} AND held = 0`, ...values);
 		this.#sql.exec(`UPDATE items SET conversation = NULL WHERE ${condition}`, ...values);
 		return freed;

@@ -193,6 +193,34 @@ describe("a conversation", () => {
 		expect((await openai.conversations.items.list(id)).data).toHaveLength(5);
 	});
 
+	it.each(["asc", "desc"] as const)("has items that are deleted while they are listed: %s", async (order) => {
+		const { openai } = client();
+		const made = async (texts: string[]) => {
+			const items = texts.map((content) => ({ type: "message", role: "user", content }) as const);
+			const { id } = await openai.conversations.create({ items });
+			return id;
+		};
+		const id = await made(["a", "b", "c", "d", "e"]);
+		const other = await made(["f"]);
+		const all = (await openai.conversations.items.list(id, { order })).data.map((item) => item.id);
+		expect(all).toHaveLength(5);
+		const deleted: unknown[] = [];
+		for await (const item of openai.conversations.items.list(id, { order, limit: 2 })) {
+			await openai.conversations.items.delete(item.id ?? "", { conversation_id: id });
+			deleted.push(item.id);
+		}
+		expect(deleted).toEqual(all);
+		const after = String(all[0]);
+		expect((await openai.conversations.items.list(id, { order, after })).data).toEqual([]);
+		for (const [conversation, unknown] of [
+			[other, after],
+			[id, "msg_none"],
+		] as const)
+			await expect(
+				openai.conversations.items.list(conversation, { order, after: unknown }),
+			).rejects.toMatchObject({ status: 400 });
+	});
+
 	it("is changed and deleted, and its items too", async () => {
 		const { openai } = client();
 		const { id } = await openai.conversations.create({});
