@@ -9,6 +9,7 @@ import type { Caller } from "../../pipeline/request.ts";
 import type { PipelineServices } from "../../pipeline/services.ts";
 import { scopeOf } from "../../responses/client/stored-responses.ts";
 import type { Scope } from "../../responses/records.ts";
+import type { BatchApi } from "../batches/records.ts";
 import type { BatchRuns } from "../durable/batch-runs.ts";
 import type { JobStoreObject } from "../durable/job-store.ts";
 import type { StoredAdapters } from "../durable/stored-adapters.ts";
@@ -100,9 +101,8 @@ export async function listScope(
 	}
 }
 
-/** `noun`: what a batch is for the caller. */
-export const noSuchBatch = (id: string, noun: "Batch" | "Replay" = "Batch"): AiError =>
-	new AiError("noSuchBatch", `No such ${noun} object: ${id}`);
+export const noSuchBatch = (id: string, api?: BatchApi): AiError =>
+	new AiError("noSuchBatch", `No such ${api === "replay" ? "Replay" : "Batch"} object: ${id}`);
 
 /** The page, or the failure of a route: the list has nothing with the id of the query. */
 export function foundPage<Page>(page: Page | undefined, kind: "file" | "batch"): Page {
@@ -110,9 +110,9 @@ export function foundPage<Page>(page: Page | undefined, kind: "file" | "batch"):
 	throw new AiError("invalidRequest", `The list cannot be continued: it has no ${kind} with this id`);
 }
 
-/** The value, or the failure of a route. */
-export function foundJob<Value>(found: FoundJob<Value>, noun?: "Batch" | "Replay"): Value {
+/** The value, or the failure of a route. `api`: that of a batch. */
+export function foundJob<Value>(found: FoundJob<Value>, api?: BatchApi): Value {
 	if (found.ok) return found.value;
 	const { kind, id } = found.missing;
-	throw kind === "file" ? new AiError("noSuchFile", `No such File object: ${id}`) : noSuchBatch(id, noun);
+	throw kind === "file" ? new AiError("noSuchFile", `No such File object: ${id}`) : noSuchBatch(id, api);
 }

@@ -125,7 +125,7 @@ export async function findBatch(
 		(scope) => services.jobs.batches(caller.account, (batches) => batches.get(id, api, scope)),
 		services,
 	);
-	return foundJob(found, api === "replay" ? "Replay" : "Batch");
+	return foundJob(found, api);
 }
 
 export async function listBatches(
@@ -166,13 +166,13 @@ export async function deleteBatch(record: BatchRecord, { caller, services }: Bat
 
 /** A batch that waits starts at once, to store its results. */
 export async function cancelBatch(
-	{ id, replay }: BatchRecord,
+	{ api, id }: BatchRecord,
 	{ caller, services }: BatchCall,
 ): Promise<BatchRecord> {
 	const { jobs, storage, uuid } = services;
 	const { account } = caller;
 	const record = await jobs.batches(account, (batches) => batches.cancel(id));
-	if (!record) throw noSuchBatch(id, replay ? "Replay" : "Batch");
+	if (!record) throw noSuchBatch(id, api);
 	if (!hasEnded(record)) {
 		const status = await storage.queue.status(batchItem(account, id));
 		if (status?.state !== "running") await storage.queue.enqueue(batchItem(account, id, uuid()));

@@ -196,7 +196,7 @@ async function find(c: Context, call: AppCall): Promise<BatchRecord> {
 	await requireGateway(call.caller, gateway, call.services);
 	const id = pathParameter(c, "replay");
 	const record = await findBatch(id, "replay", call);
-	if (record.replay?.gateway !== gateway) throw noSuchBatch(id, "Replay");
+	if (record.replay?.gateway !== gateway) throw noSuchBatch(id, "replay");
 	return record;
 }
 
