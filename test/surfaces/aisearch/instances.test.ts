@@ -121,6 +121,8 @@ describe("instances", () => {
 			],
 		});
 		expect((await call(`/${name}`)).status).toBe(200);
+		// The name of another version, which the instance does not have.
+		expect((await call(`/${name}9`, { method: "DELETE" })).status).toBe(404);
 		await api.delete("/instances/docs");
 		// Deleted with its instance, or still there for a moment.
 		expect([200, 404]).toContain((await call(`/${name}`, { method: "DELETE" })).status);

@@ -23,6 +23,7 @@ import {
 	type SearchNamespace,
 	type SearchSettings,
 	type SearchUsage,
+	vectorIndexOf,
 } from "../records.ts";
 import { checkSource, type SourceSettings } from "../sources/source-config.ts";
 import { changedNamespace, type NamespaceChanges } from "./changed-namespace.ts";
@@ -172,12 +173,12 @@ export class SearchInstances {
 		return this.#registry(account, (registry) => registry.get(namespace, id));
 	}
 
-	/** The instance whose vectors are in the index with this name. */
+	/** The instance whose vectors are in the index with this name. An index of an earlier version has none. */
 	async ofVectorIndex(account: string, name: string): Promise<InstanceRecord | undefined> {
 		const object = objectOfIndex(account, name);
-		return object === undefined
-			? undefined
-			: this.#registry(account, (registry) => registry.withObject(object));
+		if (object === undefined) return undefined;
+		const record = await this.#registry(account, (registry) => registry.withObject(object));
+		return record && vectorIndexOf(record, record.indexVersion) === name ? record : undefined;
 	}
 
 	opened(account: string, record: InstanceRecord): OpenInstance {
