@@ -1,4 +1,4 @@
-/** A run of items in a loaded model, as the tasks see it. */
+/** What a task gets for a run of items in a loaded model. */
 import type { Pipeline } from "@huggingface/transformers";
 import type { EngineModel } from "./model.ts";
 

@@ -27,9 +27,9 @@ export interface LockedState {
 }
 
 /**
- * Throws an `Error` whose message is for the operator, or that of the system. The runtime stops at the start on a full disk too, without a
- * sentence.
- * @param failureOf tries whether the folder can be written.
+ * Throws an `Error` whose message is for the operator, or the error of the system that the folder cannot be written. On a full disk the
+ * runtime would end at its start without a sentence.
+ * @param failureOf returns the error of a trial write.
  */
 export async function lockState(folder: string, failureOf = writeFailure): Promise<LockedState> {
 	const socket = join(folder, "drain.sock");

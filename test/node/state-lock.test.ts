@@ -24,7 +24,7 @@ it.each([
 	expect(readdirSync(folder)).toEqual([]);
 });
 
-it("locks a folder once, and leaves nothing of the test whether it can be written", async () => {
+it("locks a folder once, and leaves no file of its trial write", async () => {
 	const state = await lockState(folder);
 	expect(readdirSync(folder).filter((name) => name.startsWith(".ganglion"))).toEqual([]);
 	await expect(lockState(folder)).rejects.toThrow(/^another gateway uses it/);

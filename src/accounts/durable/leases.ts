@@ -16,7 +16,7 @@ import { type AccountRows, RowTable, type TableOptions } from "./row-table.ts";
 export const GRACE_MS = 15_000;
 /** How long a charged lease is kept for reports that arrive late. */
 const KEPT_MS = 60 * 60 * 1000;
-/** How long a journal without batches is kept: as long as the leases of its last batch, so no copy of the batch finds one of them. */
+/** How long a journal without batches is kept: longer than any lease of its last batch. Else a copy of the batch would be booked again. */
 const JOURNAL_KEPT_MS = KEPT_MS + MAX_LEASE_MS;
 
 export interface HeldLease {

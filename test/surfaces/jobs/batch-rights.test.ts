@@ -193,7 +193,7 @@ const LOSSES: Record<
 	},
 };
 
-/** One API with every loss, and every API with a loss of each status: the loss is found before the line, whose refusal each API writes. */
+/** Every API with a loss of each status, because each API writes its own refusals. One API with every loss: the check of the token knows no API. */
 const CASES = Object.keys(APIS).flatMap((api) =>
 	Object.keys(LOSSES)
 		.filter((loss) => api === "openai" || loss === "is deleted" || LOSSES[loss]?.status === 403)

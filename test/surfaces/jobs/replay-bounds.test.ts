@@ -106,7 +106,7 @@ describe("a replay of many logs", () => {
 			add.call(bufferedBytes, account, amount);
 			most = Math.max(most, bufferedBytes.report().used - before);
 		});
-		const { result } = await gateway.create();
+		const { result } = await gateway.create({ limit: 1_000 });
 		// Another account needs nearly everything.
 		bufferedBytes.limitTo(before + 600_000);
 		expect(bufferedBytes.tryTake("another", 550_000)).toBe(true);
