@@ -1,6 +1,7 @@
 /** The commands that call a running gateway. */
 import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
+import { cannotBeRead } from "../scripts/file-failure.ts";
 import { PERMISSION_GROUPS } from "../src/accounts/token-policy.ts";
 import type { Defaults } from "./config-location.ts";
 import { connected, type Finish, reaching } from "./connected.ts";
@@ -207,6 +208,8 @@ function readBody(text: string): unknown {
 	try {
 		return JSON.parse(text.startsWith("@") ? readFileSync(text.slice(1), "utf8") : text);
 	} catch (error) {
-		throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+		throw new InvalidArgumentError(
+			error instanceof SyntaxError ? error.message : cannotBeRead(text.slice(1), error),
+		);
 	}
 }

@@ -16,7 +16,7 @@ import { ConfigError } from "../src/config/index.ts";
 import { didYouMean } from "../src/core/did-you-mean.ts";
 import { isRecord } from "../src/core/json.ts";
 import { expectedName, explain } from "../src/schemas/explain.ts";
-import { codeOf, fileFailure } from "./file-failure.ts";
+import { readFailure } from "./file-failure.ts";
 import { settingNames } from "./setting-names.ts";
 
 /** A configuration file and one of its environments. */
@@ -98,9 +98,7 @@ export function parseConfigFile(file: string): unknown {
 	try {
 		text = readFileSync(file, "utf8");
 	} catch (error) {
-		throw new ConfigError([
-			`${file}: ${codeOf(error) === "ENOENT" ? "there is no such file" : fileFailure(error)}`,
-		]);
+		throw new ConfigError([`${file}: ${readFailure(error)}`]);
 	}
 	return extname(file) === ".toml" ? tomlIn(file, text) : jsonIn(file, text);
 }

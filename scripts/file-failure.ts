@@ -42,11 +42,13 @@ export function fileFailure(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
 
+/** As {@link fileFailure}, of a file that is read. */
+export const readFailure = (error: unknown): string =>
+	codeOf(error) === "ENOENT" ? "there is no such file" : fileFailure(error);
+
 /** A sentence. */
-export function cannotBeRead(path: string, error: unknown): string {
-	const isMissing = codeOf(error) === "ENOENT";
-	return `${path} cannot be read: ${isMissing ? "there is no such file" : fileFailure(error)}`;
-}
+export const cannotBeRead = (path: string, error: unknown): string =>
+	`${path} cannot be read: ${readFailure(error)}`;
 
 /** A sentence. `setting`: the variable with the folder, which the cure names. */
 export function cannotBeWritten(path: string, error: unknown, setting?: string): string {

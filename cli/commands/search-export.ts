@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { lstat, readFile } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
+import { cannotBeRead } from "../../scripts/file-failure.ts";
 import { CommandError, GatewayClient } from "../gateway-client.ts";
 import { writeComplete } from "../partial-file.ts";
 import { progressBar, showLine } from "../progress-line.ts";
@@ -65,7 +66,7 @@ async function exportItem(
 	const file = await fileOf(folder, key);
 	const present = await readFile(file).catch((error: NodeJS.ErrnoException) => {
 		if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
-		throw new CommandError(error.message);
+		throw new CommandError(cannotBeRead(file, error));
 	});
 	if (present && createHash("sha256").update(present).digest("hex") === checksum) {
 		exported.unchanged++;

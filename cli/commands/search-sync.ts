@@ -8,6 +8,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import * as z from "zod";
+import { codeOf, readFailure } from "../../scripts/file-failure.ts";
 import { CommandError, GatewayClient } from "../gateway-client.ts";
 import { progressBar, showLine } from "../progress-line.ts";
 import { type InstanceFlags, instancesPath, itemsPath, listItems, type ShownItem } from "../search-items.ts";
@@ -115,8 +116,10 @@ class FolderSync {
 
 	async #send(path: string, before: ReadonlyMap<string, ShownItem>, synced: Synced): Promise<void> {
 		const key = this.#prefix + path;
-		// It may have been deleted since it was listed.
-		const bytes = await readFile(join(this.#folder, path)).catch(() => undefined);
+		const bytes = await readFile(join(this.#folder, path)).catch((error: unknown) => {
+			// It may have been deleted since it was listed.
+			if (codeOf(error) !== "ENOENT") synced.refused[key] = readFailure(error);
+		});
 		if (!bytes) return;
 		if (before.get(key)?.checksum === createHash("sha256").update(bytes).digest("hex")) {
 			synced.unchanged++;

@@ -1,5 +1,5 @@
 /** The commands that call a running gateway, against `ganglion serve` with an operator's token. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -128,6 +128,9 @@ describe("ganglion explain", () => {
 		const wrong = await run(["explain", MODEL, "--body", '{"prompt":1}']);
 		expect(wrong.code).toBe(1);
 		expect(wrong.stdout).toMatch(/✗ .*prompt/);
+		expect((await run(["explain", MODEL, "--body", "@missing.json"])).stderr).toMatch(
+			/missing\.json cannot be read: there is no such file\n/,
+		);
 		expect((await run(["explain", MODEL, "--body", "{"])).stderr).toMatch(
 			/^error: option '--body <json>' argument '\{' is invalid/,
 		);
@@ -330,6 +333,15 @@ describe("ganglion search sync", () => {
 		expect(await keys()).toEqual(["a.md", "notes.md"]);
 		rmSync(join(files, "tool.exe"));
 		expect(await json(sync())).toEqual({ sent: [], deleted: [], unchanged: 1, refused: {} });
+		// Node reads no file of this length at once.
+		truncateSync(join(files, "a.md"), 2 ** 31);
+		const unread = await run(sync());
+		expect(unread).toMatchObject({
+			...{ code: 1, stdout: "manual: 0 sent, 0 unchanged, 0 deleted, 1 refused\n" },
+		});
+		expect(unread.stderr).toContain("a.md: File size (2147483648) is greater than 2 GiB");
+		expect(await keys()).toEqual(["a.md", "notes.md"]);
+		writeFileSync(join(files, "a.md"), "To reset a password, call the service.");
 		expect((await run(["search", "sync", join(files, "none"), "--instance", "x"])).stderr).toContain(
 			"is no folder",
 		);
