@@ -211,10 +211,11 @@ it("a write of 5,000 vectors looks no id up in an index that has room for all", 
 	});
 });
 
-it("a full index takes known vectors and refuses new ones", async () => {
+/** An index of one dimension with the vectors `v0` to `v199998`, so with room for one. */
+async function nearlyFull() {
 	const { object, store } = storeOf(1);
 	await store.create();
-	// 199,999 vectors, before the object reads how many it has.
+	// Before the object reads how many it has.
 	await runInDurableObject(env.VECTOR_INDEX.getByName(object), (_, { storage }) => {
 		storage.sql.exec(
 			"CREATE TABLE ids (id TEXT NOT NULL, created INTEGER NOT NULL, deleted INTEGER, shard INTEGER NOT NULL, PRIMARY KEY (id, created)) WITHOUT ROWID",
@@ -226,10 +227,41 @@ it("a full index takes known vectors and refuses new ones", async () => {
 		);
 		storage.sql.exec("DELETE FROM ids WHERE id = 'v199999'");
 	});
+	const write = (id: string, isLast: boolean, ...ids: string[]) =>
+		objectOf(object).write({
+			...{ id, operation: "upsert", detail: {}, isLast },
+			batches: [{ records: ids.map((one) => ({ id: one })), values: new Float32Array(ids.length) }],
+		});
+	return { store, write };
+}
+
+it("a full index takes known vectors and refuses new ones", async () => {
+	const { store } = await nearlyFull();
 	await put(store, "insert", { id: "new", values: [1] });
 	const full = put(store, "upsert", { id: "v0", values: [2] }, { id: "newer", values: [3] });
 	await expect(full).rejects.toMatchObject({ description: expect.stringContaining("200000") });
 	await put(store, "upsert", { id: "v0", values: [4] });
 	expect(await store.info()).toMatchObject({ vectorCount: 200_000 });
 	expect((await store.get(["v0", "newer"])).map(({ id, values }) => [id, ...values])).toEqual([["v0", 4]]);
+});
+
+it("a nearly full index takes the last new vector also after parts with known ones, and however often it is sent", async () => {
+	const { store, write } = await nearlyFull();
+	const [one, other] = [crypto.randomUUID(), crypto.randomUUID()];
+	expect(await write(one, false, "v0", "v1", "v2")).toMatchObject({ ok: true });
+	expect(await write(other, false, "new", "new")).toMatchObject({ ok: true });
+	expect(await write(one, false, "v0", "new", "new")).toMatchObject({ ok: true });
+	expect(await write(one, true, "newer")).toMatchObject({ ok: false, failure: "storageFull" });
+	expect(await write(other, true, "new", "v3")).toMatchObject({ ok: true });
+	expect(await store.info()).toMatchObject({ vectorCount: 200_000 });
+});
+
+it("the parts of an upload that was refused take no room", async () => {
+	const { store, write } = await nearlyFull();
+	const id = crypto.randomUUID();
+	expect(await write(id, false, "first")).toMatchObject({ ok: true });
+	expect(await write(id, false, "second")).toMatchObject({ ok: false });
+	await put(store, "insert", { id: "third", values: [1] });
+	expect(await store.info()).toMatchObject({ vectorCount: 200_000 });
+	expect((await store.get(["first", "second", "third"])).map((vector) => vector.id)).toEqual(["third"]);
 });

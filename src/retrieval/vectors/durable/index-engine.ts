@@ -75,15 +75,25 @@ export class IndexEngine {
 	}
 
 	/**
-	 * An upper bound: a vector that waits may be in the index already. The ids are looked up only if they may not fit, because those of a large
-	 * upload take as long as a hundred small requests.
+	 * Ids are looked up only if they may not fit, because those of a large upload take as long as a hundred small requests. The earlier parts of
+	 * a refused mutation are dropped: no further one comes.
 	 */
-	#requireRoom({ batches }: MutationPart): void {
-		const free = MAX_INDEX_VECTORS - this.count - this.#journal.vectors;
+	#requireRoom({ id, batches }: MutationPart): void {
+		const room = MAX_INDEX_VECTORS - this.count;
+		const free = room - this.#journal.vectors;
 		if (batches.reduce((sum, { records }) => sum + records.length, 0) <= free) return;
-		const ids = batches.flatMap(({ records }) => records.map(({ id }) => id));
-		const added = new Set(ids).size - this.#ids.shardsOf(ids).size;
-		if (added > Math.max(0, free)) throw indexFull(MAX_INDEX_VECTORS);
+		const ids = batches.flatMap(({ records }) => records.map((record) => record.id));
+		if (this.#unknown(ids) <= Math.max(0, free)) return;
+		// A vector that waits may be in the index already.
+		if (this.#unknown([...ids, ...this.#journal.ids()]) <= room) return;
+		this.#journal.drop(id);
+		throw indexFull(MAX_INDEX_VECTORS);
+	}
+
+	/** The number of ids that the index does not have. */
+	#unknown(ids: Iterable<string>): number {
+		const different = [...new Set(ids)];
+		return different.length - this.#ids.shardsOf(different).size;
 	}
 
 	/** Applies the mutations whose time has come. */

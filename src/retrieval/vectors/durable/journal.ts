@@ -133,6 +133,24 @@ export class VectorJournal {
 		);
 	}
 
+	/** Of the same vectors, some repeatedly. */
+	ids(): string[] {
+		return this.#sql
+			.exec<{ id: string }>(
+				"SELECT json_extract(record.value, '$.id') AS id FROM parts, json_each(parts.records) AS record",
+			)
+			.toArray()
+			.map(({ id }) => id);
+	}
+
+	/** The mutation, if it is there, lacks a part that does not come. */
+	drop(id: string): void {
+		const rows = this.#sql
+			.exec<{ number: number }>("SELECT number FROM mutations WHERE id = ?", id)
+			.toArray();
+		for (const { number } of rows) this.delete(number);
+	}
+
 	delete(mutation: number): void {
 		this.#sql.exec("DELETE FROM parts WHERE mutation = ?", mutation);
 		this.#sql.exec("DELETE FROM mutations WHERE number = ?", mutation);
