@@ -24,6 +24,8 @@ export interface AiErrorOptions {
 	upstream?: Upstream;
 	/** For `contextWindowExceeded`, if the counts are known. */
 	overflow?: ContextOverflow | undefined;
+	/** The field of the request that the failure is about, if the description does not begin with it. */
+	field?: string | undefined;
 }
 
 /** Why a request exceeds the context of a model. Clients decide by the counts what to shorten. */
@@ -104,6 +106,7 @@ export class AiError extends Error {
 	readonly upstream: Upstream | undefined;
 	readonly #status: Failure["status"] | undefined;
 	readonly overflow: ContextOverflow | undefined;
+	readonly field: string | undefined;
 	/** The request that failed, for the surface that renders the failure. Set when the exchange ends. */
 	exchange: FailedExchange | undefined;
 	/** The call of an engine, an object or a provider that failed, for the log. Set by the code that made the call. */
@@ -122,6 +125,7 @@ export class AiError extends Error {
 		this.upstream = options.upstream;
 		this.#status = options.status;
 		this.overflow = options.overflow;
+		this.field = options.field;
 	}
 
 	get failure(): Failure {

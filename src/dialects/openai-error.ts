@@ -47,8 +47,11 @@ function typeOf(error: AiError): string {
 
 /** In a 5006 message: a JSON pointer in quotation marks, and the first of the missing properties. */
 const POINTER = /'\/([^']*)'(?: are '(\w+)')?/;
-/** The field at the start of an 8001 message. */
-const FIRST_FIELD = /^Invalid input: ([a-z_][\w.[\]]*): /;
+/** The field at the start of an 8001 or 1001 message. */
+const FIRST_FIELD = /^(?:Invalid input: )?([a-z_][\w.[\]]*): /;
+/** In the place of a field: a mistake of no field has the part of the request. */
+const PARTS: readonly unknown[] = ["body", "query"];
+const NAMED_FIRST: readonly FailureKey[] = ["invalidInput", "invalidRequest"];
 
 /** The field that failures of these kinds are about. */
 const FIELDS: Partial<Record<FailureKey, string>> = {
@@ -61,10 +64,12 @@ const FIELDS: Partial<Record<FailureKey, string>> = {
 };
 
 /** The invalid field, if the failure concerns one field. */
-function paramOf({ key, description }: AiError): string | null {
-	const field = FIELDS[key];
+function paramOf({ key, description, field = FIELDS[key] }: AiError): string | null {
 	if (field !== undefined) return field;
-	if (key === "invalidInput") return FIRST_FIELD.exec(description)?.[1] ?? null;
+	if (NAMED_FIRST.includes(key)) {
+		const [, first = null] = FIRST_FIELD.exec(description) ?? [];
+		return PARTS.includes(first) ? null : first;
+	}
 	const [, pointer = "", missing = ""] = (key === "badInput" && POINTER.exec(description)) || [];
 	const names = [...pointer.split("/"), missing].filter(Boolean);
 	if (names.length === 0) return null;

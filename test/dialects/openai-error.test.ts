@@ -37,7 +37,23 @@ describe("openAiError", () => {
 		["invalidInput", "Invalid input: tools[0].name: expected string, received undefined", "tools[0].name"],
 		["invalidInput", "Invalid input: tool_choice needs tools", null],
 		["noSuchModel", "No such model x or task", "model"],
+		["invalidRequest", 'purpose: expected "batch" or "evals", found nothing', "purpose"],
+		[
+			"invalidRequest",
+			"expires_after[seconds]: expected at least 3600, found 1; purpose: …",
+			"expires_after[seconds]",
+		],
+		["invalidRequest", "metadata.a: expected at most 512 characters, found 513", "metadata.a"],
+		["invalidRequest", "body: expected an object, found a list", null],
+		["invalidRequest", "query: expected an object, found nothing", null],
+		["invalidRequest", "This log cannot be replayed: it has no request", null],
+		["noSuchFile", "No such File object: file-1", "id"],
 	])("names the field of %s %j", (key, description, param) => {
 		expect(openAiError(new AiError(key, description), "").param).toBe(param);
+	});
+
+	it("names the field that the failure has", () => {
+		const error = new AiError("noSuchFile", "No such File object: file-1", { field: "input_file_id" });
+		expect(openAiError(error, "").param).toBe("input_file_id");
 	});
 });

@@ -107,12 +107,18 @@ export const noSuchBatch = (id: string, api?: BatchApi): AiError =>
 /** The page, or the failure of a route: the list has nothing with the id of the query. */
 export function foundPage<Page>(page: Page | undefined, kind: "file" | "batch"): Page {
 	if (page) return page;
-	throw new AiError("invalidRequest", `The list cannot be continued: it has no ${kind} with this id`);
+	throw new AiError("invalidRequest", `The list cannot be continued: it has no ${kind} with this id`, {
+		field: "after",
+	});
 }
 
-/** The value, or the failure of a route. `api`: that of a batch. */
-export function foundJob<Value>(found: FoundJob<Value>, api?: BatchApi): Value {
+/** The value, or the failure of a route. `api`: that of a batch. `field`: of the body that has the id. Absent: the path has it. */
+export function foundJob<Value>(
+	found: FoundJob<Value>,
+	{ api, field }: { api?: BatchApi; field?: string } = {},
+): Value {
 	if (found.ok) return found.value;
 	const { kind, id } = found.missing;
-	throw kind === "file" ? new AiError("noSuchFile", `No such File object: ${id}`) : noSuchBatch(id, api);
+	if (kind === "batch") throw noSuchBatch(id, api);
+	throw new AiError("noSuchFile", `No such File object: ${id}`, { field });
 }

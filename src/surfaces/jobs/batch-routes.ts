@@ -136,6 +136,7 @@ async function create(c: Context, call: AppCall): Promise<Response> {
 			(scope) => services.jobs.files(caller.account, (files) => files.get(id, scope)),
 			services,
 		),
+		{ field: "input_file_id" },
 	);
 	if (file.purpose !== "batch")
 		throw new AiError(

@@ -125,7 +125,7 @@ export async function findBatch(
 		(scope) => services.jobs.batches(caller.account, (batches) => batches.get(id, api, scope)),
 		services,
 	);
-	return foundJob(found, api);
+	return foundJob(found, { api });
 }
 
 export async function listBatches(

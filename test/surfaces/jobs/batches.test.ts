@@ -131,17 +131,25 @@ describe("a batch", () => {
 		const data = await openai.files.create({ purpose: "user_data", file: new File(["x"], "a.txt") });
 		const { id } = await upload(input);
 		await openai.files.delete(id);
-		for (const [fields, status, message] of [
-			[{ input_file_id: data.id }, 400, /input_file_id: expected a file of the purpose batch/],
-			[{ input_file_id: id }, 404, /No such File object/],
-			[{ endpoint: "/v1/videos" }, 400, /endpoint: expected/],
-			[{ completion_window: "1h" }, 400, /completion_window/],
-			[{ metadata: { a: "x".repeat(513) } }, 400, /metadata\.a/],
+		for (const [fields, status, param, message] of [
+			[
+				{ input_file_id: data.id },
+				400,
+				"input_file_id",
+				/input_file_id: expected a file of the purpose batch/,
+			],
+			[{ input_file_id: id }, 404, "input_file_id", /No such File object/],
+			[{ endpoint: "/v1/videos" }, 400, "endpoint", /endpoint: expected/],
+			[{ completion_window: "1h" }, 400, "completion_window", /completion_window/],
+			[{ metadata: { a: "x".repeat(513) } }, 400, "metadata.a", /metadata\.a/],
 		] as const)
 			await expect(create(input, fields as never)).rejects.toMatchObject({
 				status,
+				param,
 				message: expect.stringMatching(message),
 			});
+		await expect(openai.batches.list({ after: "batch_none" })).rejects.toMatchObject({ param: "after" });
+		await expect(openai.batches.retrieve("batch_none")).rejects.toMatchObject({ param: "id" });
 	});
 
 	it("keeps its file, and not longer", async () => {
