@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
-import { explain } from "../../schemas/explain.ts";
+import { expectedName, explain } from "../../schemas/explain.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import { CONFIG_FILE } from "./records.ts";
 
@@ -35,7 +35,7 @@ export function checkConfig(bytes: Uint8Array, { maxRank, isStrict }: ConfigRule
 	}
 	const { r, rank_pattern, model_type } = result.data;
 	if (isStrict && !PRODUCT_TYPES.some((type) => type === model_type))
-		throw invalidConfig(`model_type: expected ${PRODUCT_TYPES.map((type) => `"${type}"`).join(", ")}`);
+		throw invalidConfig(`model_type: ${expectedName(PRODUCT_TYPES, model_type)}`);
 	const rank = Math.max(r, ...Object.values(rank_pattern ?? {}));
 	if (rank > maxRank) throw invalidConfig(`r: expected at most ${maxRank}, found ${rank}`);
 	return rank;

@@ -7,6 +7,7 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
+import { didYouMean } from "../../core/did-you-mean.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { resultWithin } from "../../core/with-timeout.ts";
@@ -21,7 +22,7 @@ import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { answer } from "../answer.ts";
 import { AI } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
-import { storeAdapterFile } from "./adapter-upload.ts";
+import { noSuchAdapter, storeAdapterFile } from "./adapter-upload.ts";
 
 const MAX_NAME_CHARACTERS = 128;
 const MAX_DESCRIPTION_CHARACTERS = 1_024;
@@ -183,8 +184,10 @@ const byName = (one: { name: string }, other: { name: string }): number => one.n
 async function find(c: Context, { caller, services }: AppCall): Promise<AdapterRecord> {
 	const idOrName = pathParameter(c, "finetune");
 	const adapter = await services.jobs.adapters(caller.account, (adapters) => adapters.find(idOrName));
-	if (!adapter) throw new AiError("noSuchAdapter");
-	return adapter;
+	if (adapter) return adapter;
+	const known = await services.jobs.adapters(caller.account, (adapters) => adapters.list());
+	const names = known.map(({ name }) => name);
+	throw noSuchAdapter(idOrName, didYouMean(idOrName.slice(0, MAX_NAME_CHARACTERS), names));
 }
 
 async function remove(c: Context, call: AppCall): Promise<Response> {

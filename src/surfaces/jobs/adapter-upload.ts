@@ -64,7 +64,7 @@ export async function storeAdapterFile(
 			if (stored.replaced !== undefined) await blobs.delete(stored.replaced);
 			return stored.adapter;
 		}
-		if (stored.reason === "missing") throw new AiError("noSuchAdapter");
+		if (stored.reason === "missing") throw noSuchAdapter(adapter.name);
 		if (stored.reason === "complete") throw immutable();
 		throw new AiError(
 			"invalidRequest",
@@ -76,6 +76,10 @@ export async function storeAdapterFile(
 		throw thrown;
 	}
 }
+
+/** `guess`: a question with the name that is meant. */
+export const noSuchAdapter = (idOrName: string, guess = ""): AiError =>
+	new AiError("noSuchAdapter", `No such fine-tune: ${idOrName}${guess}`);
 
 const immutable = (): AiError =>
 	new AiError(

@@ -98,8 +98,17 @@ describe("fine-tunes", () => {
 		expect(await errorOf(gateway.app.request(`${FINETUNES}/support`, { method: "DELETE" }))).toEqual({
 			status: 404,
 			code: 7002,
-			message: "No such fine-tune",
+			message: "No such fine-tune: support",
 		});
+	});
+
+	it("are named with the one that is meant, if the name is misspelled", async () => {
+		const gateway = testGateway();
+		await resultOf(create(gateway, { name: "support-tickets" }));
+		const upper = gateway.app.request(`${FINETUNES}/suport-tickets`, { method: "DELETE" });
+		expect((await errorOf(upper)).message).toBe(
+			'No such fine-tune: suport-tickets; did you mean "support-tickets"?',
+		);
 	});
 
 	it("work with the client of Cloudflare", async () => {
@@ -281,7 +290,14 @@ describe("a file of a fine-tune", () => {
 			"adapter_config.json",
 			loraConfig({ model_type: undefined }),
 			400,
-			'adapter_config.json: model_type: expected "mistral", "gemma", "llama", "qwen2"',
+			'adapter_config.json: model_type: expected "mistral", "gemma", "llama" or "qwen2", found nothing',
+		],
+		[
+			"another kind of model",
+			"adapter_config.json",
+			loraConfig({ model_type: "qwen" }),
+			400,
+			'adapter_config.json: model_type: expected "mistral", "gemma", "llama" or "qwen2", found "qwen"; did you mean "qwen2"?',
 		],
 		[
 			"another method",
@@ -392,7 +408,7 @@ describe("a file of a fine-tune", () => {
 		});
 		expect(await errorOf(upload(gateway, "absent", "adapter_config.json", loraConfig()))).toMatchObject({
 			status: 404,
-			message: "No such fine-tune",
+			message: "No such fine-tune: absent",
 		});
 		expect((await list(gateway))[0]?.files).toEqual([]);
 	});
