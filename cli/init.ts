@@ -12,6 +12,8 @@ import {
 import * as z from "zod";
 
 const PACKAGE = "ganglion";
+/** The product's bindings have names of variables (developers.cloudflare.com/workers/wrangler/configuration/#bindings). */
+const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 /** `SyntaxKind.CommaToken` of jsonc-parser, whose types declare it as a constant without a value at run time. */
 const COMMA = 5;
 
@@ -44,6 +46,10 @@ export function withPlugin(text: string, binding?: string): string {
 	const bindings = unsafe?.bindings ?? [];
 	if (bindings.some(({ dev }) => dev?.plugin?.package === PACKAGE)) return text;
 	const name = binding ?? ai?.binding ?? "AI";
+	if (!IDENTIFIER.test(name))
+		throw new InitError(
+			`--binding: expected a name of letters, digits, _ and $ that no digit begins, such as AI, found ${JSON.stringify(name)}`,
+		);
 	const existing = bindings.findIndex((one) => one.name === name);
 	const other = bindings[existing];
 	if (other && other.type !== "ai")
@@ -63,6 +69,10 @@ export function withPlugin(text: string, binding?: string): string {
 	const added = { bindings: [block] };
 	return isReplaced ? replaceAi(text, "unsafe", added) : append(text, [], "unsafe", added);
 }
+
+/** The letters and digits of a folder's name, with dashes between them: wrangler refuses a dash at the beginning. May be empty. */
+export const workerName = (folder: string): string =>
+	(folder.toLowerCase().match(/[a-z0-9]+/g) ?? []).join("-");
 
 /** Adds the development dependency to a `package.json`. A present one stays. */
 export function withDependency(text: string, version: string): string {

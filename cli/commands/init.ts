@@ -5,7 +5,7 @@ import { createInterface } from "node:readline/promises";
 import { makeFolder } from "../../scripts/make-folder.ts";
 import { ROOT } from "../../scripts/root.ts";
 import { CommandError } from "../gateway-client.ts";
-import { diffOf, InitError, withDependency, withPlugin } from "../init.ts";
+import { diffOf, InitError, withDependency, withPlugin, workerName } from "../init.ts";
 import { specifierFor } from "../specifier.ts";
 
 export interface InitFlags {
@@ -87,10 +87,7 @@ async function isConfirmed(): Promise<boolean> {
 export async function createCommand(folder: string, version = specifierFor(folder)): Promise<number> {
 	if (existsSync(folder) && readdirSync(folder).length > 0)
 		throw new CommandError(`${folder} is not empty: name a new folder`);
-	const name =
-		basename(folder)
-			.toLowerCase()
-			.replaceAll(/[^a-z0-9-]+/g, "-") || NAME;
+	const name = workerName(basename(folder)) || NAME;
 	makeFolder(folder);
 	cpSync(TEMPLATE, folder, { recursive: true });
 	for (const file of ["package.json", "wrangler.jsonc", "README.md"]) {

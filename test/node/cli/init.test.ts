@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { diffOf, withDependency, withPlugin } from "../../../cli/init.ts";
+import { diffOf, withDependency, withPlugin, workerName } from "../../../cli/init.ts";
 import { ganglion } from "./run.ts";
 
 const CONFIG = `{
@@ -78,6 +78,11 @@ describe("the plugin block", () => {
 		expect(diffOf("wrangler.jsonc", once, once)).toBe("");
 	});
 
+	it.each(["9 x", "", "my-ai"])("refuses the name %j, which no variable can have", (name) => {
+		const place = "--binding: expected a name of letters, digits, _ and $ that no digit begins";
+		expect(() => withPlugin(CONFIG, name)).toThrow(place);
+	});
+
 	it("refuses a name that another binding has, and a file that is not valid", () => {
 		expect(() => withPlugin('{"unsafe":{"bindings":[{"name":"AI","type":"y"}]}}')).toThrow(
 			"the binding AI has the type y: choose another name with --binding",
@@ -85,6 +90,15 @@ describe("the plugin block", () => {
 		expect(() => withPlugin("{")).toThrow("wrangler.jsonc is not valid JSON");
 		expect(() => withPlugin('{"ai":1}')).toThrow("wrangler.jsonc is not as expected: ai");
 	});
+});
+
+it.each([
+	["My Shop", "my-shop"],
+	["-app_2-", "app-2"],
+	["日本", ""],
+	["x--y", "x-y"],
+])("the folder %j is a Worker with the name %j", (folder, name) => {
+	expect(workerName(folder)).toBe(name);
 });
 
 it("adds the dependency once", () => {
