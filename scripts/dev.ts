@@ -95,6 +95,8 @@ const enginePorts =
 if (values.state === true || values.state === "") stopWith("--state: expected a folder");
 const runsModels = readEngine();
 const vars = orStop(variables);
+// With `--engine local` the routes may name a backend that its start adds.
+if (!runsModels) orStop(() => configureNaming({ ...vars, ...DEV_VARS, ...cliVars }));
 await checkAddress(...address);
 const models = await localModels();
 const local = models ? undefined : await localEngines();

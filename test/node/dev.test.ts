@@ -214,6 +214,10 @@ describe("npm run dev", () => {
 		[["--prot", "9000"], '--prot: no option has this name; did you mean "--port"?\n'],
 		[["--no-local-engine"], '--no-local-engine: no option has this name; did you mean "--local-engines"?\n'],
 		[["--var", "ROUTES"], "--var: expected NAME:VALUE, found ROUTES\n"],
+		[
+			["--var", 'BACKENDS:{"a":{"kind":"openai"}}'],
+			"The configuration has a mistake:\n  BACKENDS.a: expected either url or urls, found neither\n",
+		],
 	])("refuses %j with one line, before it looks for a port", async (args, line) => {
 		const server = createServer().listen(0, "127.0.0.1");
 		await once(server, "listening");
