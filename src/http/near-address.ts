@@ -24,6 +24,8 @@ const SEGMENT = /\/(?::\w+(?:\{([^{}]*)\})?|([^/]*))/g;
 const API = "/client/v4";
 const ACCOUNT = "{account}";
 const OF_ACCOUNT = /^\/accounts(?:\/([^/]+))?((?:\/.*)?)$/;
+/** The product's first version of Vectorize had the same routes without a version. */
+const OLDER_VECTORIZE = /^\/vectorize(?:\/v1)?(?=\/indexes)/;
 /** What base addresses of clients end with. */
 const BASES = /^(?:\/(?:ai|api|openai|run|v1|v1beta)(?=\/))+/;
 /** A client appends its route to a base address that ends with it: `/chat/completions/chat/completions`. */
@@ -74,6 +76,7 @@ function variantsOf(path: string): Variant[] {
 		[found ? `${ofAccount}/ai${version}` : version, below.replace(BASES, "").replace(TWICE, "$1")],
 		[ofAccount, below],
 		[`${API}/accounts/${ACCOUNT}`, local.replace(/^\/accounts(?=\/)/, "")],
+		[ofAccount, below.replace(OLDER_VECTORIZE, "/vectorize/v2")],
 	];
 	return variants.map(([base, rest]) => ({
 		segments: segmentsOf(base + rest),

@@ -13,6 +13,7 @@ const near = nearAddresses([
 	"/v1/chat/completions",
 	"/v1beta/models/:model{.+}",
 	"/v1/:account/:gateway/:provider/:endpoint{.+}",
+	"/client/v4/accounts/:account/vectorize/v2/indexes/:index/query",
 ]);
 
 const ACCOUNT = "/client/v4/accounts/team-a";
@@ -44,6 +45,16 @@ describe("the address that a path without a route means", () => {
 		["/v1 before /v1beta", `${ACCOUNT}/ai/v1/v1beta/models/m:x`, `${ACCOUNT}/ai/v1beta/models/m:x`],
 		["/v1beta twice", "/v1beta/v1beta/models/m:x", "/v1beta/models/m:x"],
 		["before a parameter", `${ACCOUNT}/ai/v1/file/file-1/content`, `${ACCOUNT}/ai/v1/files/file-1/content`],
+		[
+			"the first version of Vectorize",
+			`${ACCOUNT}/vectorize/indexes/docs/query`,
+			`${ACCOUNT}/vectorize/v2/indexes/docs/query`,
+		],
+		[
+			"Vectorize as version 1, misspelled",
+			`${ACCOUNT}/vectorize/v1/indexes/docs/quer`,
+			`${ACCOUNT}/vectorize/v2/indexes/docs/query`,
+		],
 		["the other name of a check", "/healthz", "/health"],
 	])("%s: %s", (_, path, address) => {
 		expect(near(path)).toBe(address);
