@@ -171,9 +171,10 @@ function backendAt(c: Context, services: AppServices): PooledBackend {
 	const name = pathParameter(c, "backend");
 	const all = backendsOf(services);
 	const found = all.find(({ backend }) => backend === name);
+	if (found) return found;
 	const names = all.map(({ backend }) => backend);
-	if (!found) throw new AiError("notFound", `Backend not found${didYouMean(name, names)}`);
-	return found;
+	const cure = didYouMean(name, names) || ": no route names one with an address (GET /client/v4/pools)";
+	throw new AiError("notFound", `Backend not found${cure}`);
 }
 
 async function replicaAt(
@@ -184,8 +185,8 @@ async function replicaAt(
 	await services.pools.refreshLists([backend]);
 	const id = pathParameter(c, "replica");
 	const replica = services.pools.status(backend).find(({ url }) => replicaId(url) === id);
-	if (!replica) throw new AiError("notFound", "Replica not found");
-	return { backend, replica };
+	if (replica) return { backend, replica };
+	throw new AiError("notFound", "Replica not found: GET /client/v4/pools/{backend} has the ids");
 }
 
 function showReplica(backend: PooledBackend, url: string, services: AppServices): Response {
