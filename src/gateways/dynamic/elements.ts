@@ -123,6 +123,14 @@ export const unknownFields = (elements: readonly Element[]): FieldNote[] =>
 		),
 	);
 
+/** The models that the elements name, as `compat` has them, with the paths of their fields. */
+export const modelsIn = (elements: readonly Element[]): { path: string; name: string }[] =>
+	elements.flatMap((element, index) => {
+		if (element.type !== "model") return [];
+		const { model, provider } = element.properties;
+		return [{ path: `elements[${index}].properties.model`, name: `${provider}/${model}` }];
+	});
+
 export const outputsOf = ({ outputs }: Element): [name: string, elementId: string][] =>
 	Object.entries(outputs ?? {}).flatMap(([name, output]) => (output ? [[name, output.elementId]] : []));
 

@@ -5,10 +5,13 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { fieldNotes } from "../../core/field-notes.ts";
 import { lazy } from "../../core/lazy.ts";
 import { ALIAS, AliasCreate, AliasUpdate } from "../../gateways/aliases/alias.ts";
 import { type AliasFailure, type GatewayAlias, MAX_ALIASES } from "../../gateways/durable/aliases.ts";
-import { parseFields, readStored } from "../../http/account-request.ts";
+import { modelNotes } from "../../gateways/run/model-notes.ts";
+import { compatName } from "../../gateways/run/pool-plan.ts";
+import { parseFields, readStored, type StoredFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
@@ -48,8 +51,8 @@ export const gatewayAliasRoutes: readonly AppRoute[] = defineRoutes(
 				const stored = await readStored(AliasCreate(), c.req.raw, call.services);
 				const { name, ...pool } = stored.fields;
 				const gateway = await gatewayOf(c, call);
-				const created = await change(call, (aliases) => aliases.create(gateway, name, pool));
-				return stored.answer(shown(made(created)));
+				const created = made(await change(call, (aliases) => aliases.create(gateway, name, pool)));
+				return answered(created, stored, { call, gateway });
 			},
 		},
 		{
@@ -77,8 +80,10 @@ export const gatewayAliasRoutes: readonly AppRoute[] = defineRoutes(
 			handler: async (c, call) => {
 				const stored = await readStored(AliasUpdate(), c.req.raw, call.services);
 				const gateway = pathParameter(c, "gateway");
-				const changed = await change(call, (aliases) => aliases.update(gateway, aliasOf(c), stored.fields));
-				return stored.answer(shown(made(changed)));
+				const changed = made(
+					await change(call, (aliases) => aliases.update(gateway, aliasOf(c), stored.fields)),
+				);
+				return answered(changed, stored, { call, gateway });
 			},
 		},
 		{
@@ -111,6 +116,22 @@ const change = <T>(
 	{ caller, services }: AppCall,
 	call: (aliases: ReturnType<typeof services.aliasPools.of>) => Promise<T>,
 ): Promise<T> => services.aliasPools.change(caller.account, call);
+
+const EMPTY = "models: empty, so that requests to the alias are refused";
+
+/** `messages` of the answer name models that cannot be called: a misspelled one would only make the alias answer by the others. */
+async function answered(
+	alias: GatewayAlias,
+	{ notes }: Pick<StoredFields<unknown>, "notes">,
+	{ call: { caller, services }, gateway }: { call: AppCall; gateway: string },
+): Promise<Response> {
+	const models = alias.models.map((id, index) => ({ path: `models[${index}]`, name: compatName(id) }));
+	const messages = [
+		...notes(shown(alias)),
+		...(models.length === 0 ? fieldNotes([EMPTY]) : await modelNotes(models, { caller, gateway }, services)),
+	];
+	return envelope(shown(alias), { messages });
+}
 
 /** Throws if the alias does not exist or the change was refused. */
 function made(alias: GatewayAlias | AliasFailure | undefined): GatewayAlias {

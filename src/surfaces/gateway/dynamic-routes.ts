@@ -13,7 +13,14 @@ import {
 	type RouteFailure,
 	type RouteVersion,
 } from "../../gateways/durable/dynamic-routes.ts";
-import { type Element, Elements, RouteName, unknownFields } from "../../gateways/dynamic/elements.ts";
+import {
+	type Element,
+	Elements,
+	modelsIn,
+	RouteName,
+	unknownFields,
+} from "../../gateways/dynamic/elements.ts";
+import { modelNotes } from "../../gateways/run/model-notes.ts";
 import { parseFields, readStored, type StoredFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
@@ -81,7 +88,7 @@ export const dynamicRouteRoutes: readonly AppRoute[] = defineRoutes(
 				const { name, elements } = stored.fields;
 				const gateway = await gatewayOf(c, call);
 				const created = await change(call, (routes) => routes.create(gateway, name, elements));
-				return withElements(stored, made(created));
+				return withElements(stored, made(created), call);
 			},
 		},
 		{
@@ -149,7 +156,7 @@ export const dynamicRouteRoutes: readonly AppRoute[] = defineRoutes(
 				const { elements } = stored.fields;
 				const { gateway, route } = idsOf(c);
 				const changed = await change(call, (routes) => routes.createVersion(gateway, route, elements));
-				return withElements(stored, made(changed));
+				return withElements(stored, made(changed), call);
 			},
 		},
 		{
@@ -211,13 +218,15 @@ const change = <T>(
 const read = <Fields>(schema: z.ZodType<Fields> & { shape: object }, c: Context, { services }: AppCall) =>
 	readStored(schema, c.req.raw, services);
 
-/** The answer to new elements, whose unknown fields are stored, for editors. */
-function withElements(
-	{ fields, notes }: StoredFields<{ elements: Element[] }>,
+/** The answer to new elements, whose unknown fields are stored, for editors. `messages` also name models that cannot be called. */
+async function withElements(
+	{ fields: { elements }, notes }: StoredFields<{ elements: Element[] }>,
 	route: DynamicRoute,
-): Response {
+	{ caller, services }: AppCall,
+): Promise<Response> {
 	const shown = routeJson(route);
-	return envelope(shown, { messages: [...notes(shown), ...unknownFields(fields.elements)] });
+	const models = await modelNotes(modelsIn(elements), { caller, gateway: route.gateway }, services);
+	return envelope(shown, { messages: [...notes(shown), ...unknownFields(elements), ...models] });
 }
 
 async function routeOf(c: Context, call: AppCall): Promise<DynamicRoute> {

@@ -107,6 +107,44 @@ describe("the management of aliases", () => {
 			expect(await manage(method, "/assistant", body)).toMatchObject({ status: 404 });
 	});
 
+	it.each<[string, readonly string[], RegExp[]]>([
+		["models that are served", [SOL, "openai/any"], []],
+		[
+			"a misspelled model",
+			[SOL, "@cf/openai/gpt-oss-12b"],
+			[
+				/^models\[1\]: stored, but it cannot be called now: No such model @cf.*; did you mean "@cf\/openai\/gpt-oss-/,
+			],
+		],
+		[
+			"an author without a key",
+			["anthropic/claude-haiku-4.5"],
+			[/^models\[0\]: stored, .*nothing is set up here for anthropic/],
+		],
+		[
+			"an unknown author",
+			["opnai/gpt-5"],
+			[/^models\[0\]: stored, .*"opnai" is unknown; did you mean "openai"\?$/],
+		],
+		["a custom provider that is not there", ["custom-acme/x"], [/^models\[0\]: .*no custom provider acme$/]],
+		["no model", [], [/^models: empty, so that requests to the alias are refused$/]],
+	])("tells of %s, to create and to change", async (_, models, expected) => {
+		const { manage } = world();
+		const messages = expected.map((message) => ({ code: 7001, message: expect.stringMatching(message) }));
+		expect(await manage("POST", "", alias(models))).toMatchObject({ status: 200, messages });
+		expect(await manage("PUT", "/assistant", { models })).toMatchObject({ status: 200, messages });
+	});
+
+	it("tells nothing of a model whose key the account has stored", async () => {
+		const { manage, send, gateway } = world();
+		const gateways = `${BASE.replace(/\/ai$/, "/ai-gateway")}/gateways`;
+		await send(gateways, { id: gateway, ...GATEWAY_SETTINGS });
+		await send(`${gateways}/${gateway}/provider_configs`, {
+			...{ provider_slug: "anthropic", secret: "sk-stored", alias: "default", default_config: true },
+		});
+		expect(await manage("POST", "", alias(["anthropic/claude-haiku-4.5"]))).toMatchObject({ messages: [] });
+	});
+
 	it.each([
 		[{ name: "a/b", models: [SOL] }, "name: expected"],
 		[{ name: "a" }, "models: "],

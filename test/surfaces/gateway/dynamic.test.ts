@@ -344,6 +344,30 @@ describe("the management of dynamic routes", () => {
 		});
 	});
 
+	it("tells of a model that cannot be called", async () => {
+		const { call } = setUp([]);
+		const named = (provider: string, name: string) => [
+			start("m"),
+			{ ...model("m", provider), properties: { provider, model: name } },
+			END,
+		];
+		const created = await call("POST", "", {
+			name: "support",
+			elements: named("workers-ai", "@cf/openai/gpt-oss-12b"),
+		});
+		expect(created).toMatchObject({
+			messages: [
+				{
+					message: expect.stringMatching(
+						/^elements\[1\]\.properties\.model: stored, but it cannot be called now: No such model @cf.*; did you mean/,
+					),
+				},
+			],
+		});
+		const { id } = created.result as { id: string };
+		expect(await call("POST", `/${id}/versions`, { elements })).toMatchObject({ messages: [] });
+	});
+
 	it("refuses a second route of the same name", async () => {
 		const { call, deploy } = setUp([]);
 		await deploy("support", elements);
