@@ -23,6 +23,16 @@ export const unknownField = (
 	{ path = name, consequence }: { path?: string; consequence: string },
 ): string => `${path}: unknown, ${consequence}${didYouMean(name, known)}`;
 
+/** The search for the name that is meant has a cost. */
+const MAX_NAMES = 8;
+
+/** A sentence for each name of a request that is not known, at most 8. */
+export const ignoredNames = (names: readonly string[], known: readonly string[]): string[] =>
+	names
+		.filter((name) => !known.includes(name))
+		.slice(0, MAX_NAMES)
+		.map((name) => unknownField(name, known, { consequence: "ignored" }));
+
 /**
  * The fields that an object was sent with and that are not stored. `known`: the fields that are read. `shown`: the stored object, as its
  * answer shows it. A field with the value that is shown is no mistake.

@@ -1,8 +1,10 @@
 /** Bodies and queries of the routes that manage accounts. An invalid field is reported by its path, as 1001. */
 import type * as z from "zod";
 import { AiError } from "../core/errors.ts";
-import { type FieldNote, ignoredFields } from "../core/field-notes.ts";
+import { type FieldNote, fieldNotes, ignoredFields } from "../core/field-notes.ts";
+import { isRecord } from "../core/json.ts";
 import { explain } from "../schemas/explain.ts";
+import { ignoredIn } from "../schemas/ignored-fields.ts";
 import { safeParse } from "../schemas/safe-parse.ts";
 import { type BodyServices, readJson } from "./body.ts";
 import { envelope } from "./envelope.ts";
@@ -105,6 +107,11 @@ export async function readStored<Fields>(
 ): Promise<StoredFields<Fields>> {
 	const sent = await readShortJson(request, services);
 	const fields = parseFields(schema, sent, "body");
-	const notes = (shown: object): FieldNote[] => ignoredFields(sent, Object.keys(schema.shape), shown);
+	const known = Object.keys(schema.shape);
+	const inner = isRecord(sent) ? Object.fromEntries(known.map((name) => [name, sent[name]])) : {};
+	const notes = (shown: object): FieldNote[] => [
+		...ignoredFields(sent, known, shown),
+		...fieldNotes(ignoredIn(schema, inner, { shown })),
+	];
 	return { fields, notes, answer: (shown) => envelope(shown, { messages: notes(shown) }) };
 }

@@ -107,13 +107,18 @@ function inner(schema: unknown, key: string): string {
 }
 
 /** The schema of an object inside others. */
-function objectIn(schema: unknown): z.ZodObject | undefined {
-	if (schema instanceof z.ZodObject) return schema;
-	if (schema instanceof z.ZodPipe) return objectIn(schema.in) ?? objectIn(schema.out);
+export function objectIn(schema: unknown): z.ZodObject | undefined {
+	const inner = unwrapped(schema);
+	if (inner instanceof z.ZodPipe) return objectIn(inner.in) ?? objectIn(inner.out);
+	return inner instanceof z.ZodObject ? inner : undefined;
+}
+
+/** The schema of a value that is not absent. */
+export function unwrapped(schema: unknown): unknown {
 	const wraps = [z.ZodOptional, z.ZodNullable, z.ZodDefault, z.ZodPrefault];
 	return wraps.some((wrap) => schema instanceof wrap)
-		? objectIn((schema as z.ZodOptional).unwrap())
-		: undefined;
+		? unwrapped((schema as z.ZodOptional).unwrap())
+		: schema;
 }
 
 const shownKey = (key: string): string => (/\s/.test(key) ? quote(key) : key);

@@ -17,6 +17,17 @@ import type { ReturnedMetadata, VectorQuery } from "./records.ts";
 
 const RETURNED: readonly string[] = ["none", "indexed", "all"] satisfies ReturnedMetadata[];
 
+/** Of the body of a query. */
+export const QUERY_FIELDS = [
+	"vector",
+	"vectorId",
+	"topK",
+	"filter",
+	"namespace",
+	"returnValues",
+	"returnMetadata",
+] as const;
+
 /** `null` is as absent, except for `returnMetadata`. */
 export function readQuery(body: unknown, dimensions: number): VectorQuery {
 	if (!isRecord(body)) throw bodyUnreadable("expected an object");

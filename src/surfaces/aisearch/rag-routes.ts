@@ -15,7 +15,7 @@ import { bodyOf, failure, TAG } from "./call.ts";
 import { startJob } from "./job-operations.ts";
 import { ragJson } from "./json.ts";
 import { notedEnvelope } from "./lexical-scores.ts";
-import { chatRag, contextOf, type SearchedCall } from "./search-operations.ts";
+import { chatRag, contextOf, type SearchedCall, withIgnored } from "./search-operations.ts";
 
 const MAX_LISTED = 1_000;
 const EXAMPLE = { query: "How do I reset a password?" };
@@ -42,10 +42,12 @@ const RAGS: readonly AppRouteDeclaration[] = [
 		input: JSON_INPUT,
 		output: answer("ragSearchAnswer"),
 		async handler(c, call) {
-			const body = parseFields(RagBody(), await bodyOf(c, call), "body");
+			const sent = await bodyOf(c, call);
+			const body = parseFields(RagBody(), sent, "body");
 			const context = contextOf(await ragCall(c, call));
 			const result = await searchRag(body, context);
-			return notedEnvelope({ result, isLexical: context.models.isLexical });
+			const { isLexical } = context.models;
+			return notedEnvelope(withIgnored({ result, isLexical }, RagBody(), sent));
 		},
 	},
 	{

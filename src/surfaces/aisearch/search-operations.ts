@@ -1,4 +1,5 @@
 /** Searches and chats of instances, as the bindings and the REST routes have them. */
+import type * as z from "zod";
 import type { AiError } from "../../core/errors.ts";
 import { parseFields } from "../../http/account-request.ts";
 import type { Caller } from "../../pipeline/request.ts";
@@ -20,6 +21,7 @@ import {
 	searchPlan,
 } from "../../retrieval/search/read-search.ts";
 import { type SearchContext, type SearchResult, searchInstance } from "../../retrieval/search/search.ts";
+import { ignoredIn } from "../../schemas/ignored-fields.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import type { AppServices } from "../services.ts";
 import { cachedAnswer } from "./cached-chat.ts";
@@ -62,7 +64,7 @@ const noteIn =
 export async function search(sent: unknown, call: SearchedCall): Promise<NotedResult<SearchResult>> {
 	const body = searchOf(sent);
 	const { instance, services } = call;
-	return cachedSearch({
+	const noted = await cachedSearch({
 		...{ body, instances: [instance], now: services.now },
 		async run() {
 			const hidden: AiError[] = [];
@@ -74,7 +76,18 @@ export async function search(sent: unknown, call: SearchedCall): Promise<NotedRe
 			return { result, isLexical: context.models.isLexical, hidden, notes };
 		},
 	});
+	return withIgnored(noted, SearchBody(), sent);
 }
+
+/** `sent`: the body, whose unknown fields the schema ignores. */
+export const withIgnored = <Result>(
+	noted: NotedResult<Result>,
+	schema: z.ZodType,
+	sent: unknown,
+): NotedResult<Result> => ({
+	...noted,
+	notes: new Set([...ignoredIn(schema, sent), ...(noted.notes ?? [])]),
+});
 
 export async function chat(sent: unknown, call: SearchedCall): Promise<Response> {
 	const body = chatOf(sent);
@@ -126,10 +139,11 @@ export async function searchNamespace(sent: unknown, call: NamespaceCall): Promi
 	const opened = body.ai_search_options?.cache?.enabled
 		? await openAll(searchedInstances(body), call)
 		: undefined;
-	return cachedSearch({
+	const noted = await cachedSearch({
 		...{ body, instances: opened, now: services.now },
 		run: () => several(body, call, { missing: "searchQueryMissing", opened }),
 	});
+	return withIgnored(noted, SearchBody(), sent);
 }
 
 export async function chatNamespace(sent: unknown, call: NamespaceCall): Promise<Response> {

@@ -7,12 +7,13 @@ import { RpcTarget } from "cloudflare:workers";
 import type { Context } from "hono";
 import * as z from "zod";
 import { AiError, toAiError } from "../../core/errors.ts";
+import { fieldNotes, ignoredNames } from "../../core/field-notes.ts";
 import { lazy } from "../../core/lazy.ts";
 import { BufferHold } from "../../core/process-counts.ts";
 import { loadDialect } from "../../dialects/index.ts";
 import { badInput } from "../../dialects/invalid-input.ts";
 import { decodeBase64 } from "../../dialects/media/media.ts";
-import { parseMultipart } from "../../dialects/media/multipart.ts";
+import { type MultipartForm, parseMultipart } from "../../dialects/media/multipart.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { optionsInHeaders, optionsOfRun } from "../../gateways/options.ts";
 import {
@@ -30,6 +31,7 @@ import type { Caller } from "../../pipeline/request.ts";
 import { type ConversionCaller, convertFiles, type SentFile } from "../../retrieval/documents/convert.ts";
 import { SUPPORTED, type SupportedFormat } from "../../retrieval/documents/formats.ts";
 import { ConversionOptions } from "../../retrieval/documents/options.ts";
+import { ignoredIn } from "../../schemas/ignored-fields.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 import { headersOf } from "../gateway/step.ts";
@@ -189,12 +191,20 @@ async function convertForm(c: Context, { caller, services }: AppCall): Promise<R
 	const { headers, signal } = c.req.raw;
 	const gateway = { named: gatewayOfHeaders(headers), options: () => optionsInHeaders(headers) };
 	const convertingCaller = conversionCaller({ caller, signal }, gateway, services);
-	return envelope(
-		await transform(
-			{ files, options: validate(ConversionOptions(), options), ...convertingCaller },
-			services,
-		),
+	const result = await transform(
+		{ files, options: validate(ConversionOptions(), options), ...convertingCaller },
+		services,
 	);
+	return envelope(result, { messages: fieldNotes(ignoredInForm(form, options)) });
+}
+
+/** A sentence for each field without effect. The product ignores them. */
+function ignoredInForm({ parts }: MultipartForm, options: unknown): string[] {
+	const names = new Set(parts.map(({ name }) => name));
+	return [
+		...ignoredNames([...names], [...FILES, "conversionOptions"]),
+		...ignoredIn(ConversionOptions(), options, { path: "conversionOptions" }),
+	];
 }
 
 function fromBase64(data: string): Uint8Array | undefined {

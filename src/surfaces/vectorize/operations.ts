@@ -1,9 +1,11 @@
 /** The operations on the vectors of an index, as the binding and the REST routes have them. Results are the JSON of the product. */
+import { ignoredNames } from "../../core/field-notes.ts";
+import { isRecord } from "../../core/json.ts";
 import type { CountedTitle } from "../../models/rates.ts";
 import { limitsOf } from "../../pipeline/limits.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { MAX_BOUND_VECTORS, MAX_DELETE_IDS, MAX_GET_IDS } from "../../retrieval/vectors/limits.ts";
-import { readIds, readQuery } from "../../retrieval/vectors/read-query.ts";
+import { QUERY_FIELDS, readIds, readQuery } from "../../retrieval/vectors/read-query.ts";
 import type { Mutation, StoredVector, VectorMatch } from "../../retrieval/vectors/records.ts";
 import type { AppServices } from "../services.ts";
 import { readVectorJson, withVectors } from "./upload.ts";
@@ -16,6 +18,19 @@ export interface IndexCall {
 	index: string;
 	request: Request;
 	services: AppServices;
+	/** Receives a sentence for each field of the body that has no effect. Absent: the answer has no place for it. */
+	notes?: string[];
+}
+
+/** The body. `known`: its fields. The product ignores others. */
+export async function readKnown(
+	{ request, services, notes }: IndexCall,
+	known: readonly string[],
+): Promise<unknown> {
+	const body = await readVectorJson(request, services);
+	const names = isRecord(body) ? Object.keys(body).filter((name) => body[name] !== null) : [];
+	notes?.push(...ignoredNames(names, known));
+	return body;
 }
 
 export async function describeIndex({
@@ -34,10 +49,11 @@ export async function describeIndex({
 	};
 }
 
-export async function queryIndex({ caller, index: name, request, services }: IndexCall): Promise<object> {
+export async function queryIndex(call: IndexCall): Promise<object> {
+	const { caller, index: name, request, services } = call;
 	const { index, store } = await services.vectorIndexes.open(caller.account, name, request.signal);
 	await countQuery(caller, services);
-	const query = readQuery(await readVectorJson(request, services), index.dimensions);
+	const query = readQuery(await readKnown(call, QUERY_FIELDS), index.dimensions);
 	const matches = (await store.query(query)).map(matchJson);
 	return { count: matches.length, matches };
 }
@@ -75,25 +91,27 @@ export async function writeVectors(
 	);
 }
 
-export async function getVectors({
-	caller: { account },
-	index: name,
-	request,
-	services,
-}: IndexCall): Promise<object> {
+export async function getVectors(call: IndexCall): Promise<object> {
+	const {
+		caller: { account },
+		index: name,
+		request,
+		services,
+	} = call;
 	const { store } = await services.vectorIndexes.open(account, name, request.signal);
-	const ids = readIds(await readVectorJson(request, services), MAX_GET_IDS);
+	const ids = readIds(await readKnown(call, ["ids"]), MAX_GET_IDS);
 	return (await store.get(ids)).map(vectorJson);
 }
 
-export async function deleteVectors({
-	caller: { account },
-	index: name,
-	request,
-	services,
-}: IndexCall): Promise<object> {
+export async function deleteVectors(call: IndexCall): Promise<object> {
+	const {
+		caller: { account },
+		index: name,
+		request,
+		services,
+	} = call;
 	const { store } = await services.vectorIndexes.open(account, name, request.signal);
-	const ids = readIds(await readVectorJson(request, services), MAX_DELETE_IDS);
+	const ids = readIds(await readKnown(call, ["ids"]), MAX_DELETE_IDS);
 	return mutate((id) => store.write({ id, operation: "delete", ids }));
 }
 

@@ -6,6 +6,7 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
+import { fieldNotes } from "../../core/field-notes.ts";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { parseFields } from "../../http/account-request.ts";
@@ -27,9 +28,9 @@ import {
 	type IndexCall,
 	mutate,
 	queryIndex,
+	readKnown,
 	writeVectors,
 } from "./operations.ts";
-import { readVectorJson } from "./upload.ts";
 
 const WriteQuery = lazy(() =>
 	z.object({ "unparsable-behavior": z.enum(["error", "discard"]).default("error") }),
@@ -148,8 +149,11 @@ const nameIn = (c: Context): string => pathParameter(c, "index");
 function enveloping(
 	operation: (call: IndexCall, c: Context) => Promise<object>,
 ): AppRouteDeclaration["handler"] {
-	return async (c, { caller, services }) =>
-		envelope(await operation({ caller, index: nameIn(c), request: c.req.raw, services }, c));
+	return async (c, { caller, services }) => {
+		const notes: string[] = [];
+		const result = await operation({ caller, index: nameIn(c), request: c.req.raw, services, notes }, c);
+		return envelope(result, { messages: fieldNotes(notes) });
+	};
 }
 
 async function listVectors(
@@ -173,11 +177,17 @@ async function listVectors(
 }
 
 async function changeMetadataIndex(
-	{ caller: { account }, index: name, request, services }: IndexCall,
+	call: IndexCall,
 	operation: "create-metadata-index" | "delete-metadata-index",
 ): Promise<object> {
+	const {
+		caller: { account },
+		index: name,
+		request,
+		services,
+	} = call;
 	const { store } = await services.vectorIndexes.open(account, name, request.signal);
-	const body = await readVectorJson(request, services);
+	const body = await readKnown(call, ["propertyName", "indexType"]);
 	const index = metadataIndexOf(isRecord(body) ? body : {}, operation);
 	return mutate((id) => store.write({ id, operation, index }));
 }

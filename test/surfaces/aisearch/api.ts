@@ -18,6 +18,7 @@ interface Answer {
 	// biome-ignore lint/suspicious/noExplicitAny: the same.
 	result_info?: any;
 	errors: { code: number; message: string }[];
+	messages: { message: string }[];
 }
 
 /** What the alarms of instances put into the Worker's own queue stays there, until the mocks are restored. */

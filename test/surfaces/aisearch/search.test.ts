@@ -44,6 +44,29 @@ async function indexed(config: object = {}, metadata: Readonly<Record<string, ob
 }
 
 describe("a search", () => {
+	it("names options that have no effect, and the place that is meant", async () => {
+		const api = searchApi();
+		await api.create("docs");
+		const body = {
+			query: "password",
+			max_num_results: 1,
+			ai_search_options: { retrieval: { match_treshold: 0.5 }, cache: { enabled: false } },
+		};
+		const notes = [
+			{
+				message:
+					'max_num_results: unknown, ignored; did you mean "ai_search_options.retrieval.max_num_results"?',
+			},
+			{
+				message:
+					'ai_search_options.retrieval.match_treshold: unknown, ignored; did you mean "match_threshold"?',
+			},
+		];
+		expect((await api.post("/instances/docs/search", body)).messages.slice(0, 2)).toEqual(notes);
+		const several = { ...body, ai_search_options: { ...body.ai_search_options, instance_ids: ["docs"] } };
+		expect((await api.post("/namespaces/default/search", several)).messages.slice(0, 2)).toEqual(notes);
+	});
+
 	it("has the fields of the product, and says that the embeddings are lexical", async () => {
 		const api = await indexed({}, { "guides/passwords.md": { team: "support" } });
 		const found = await api.search("reset password");

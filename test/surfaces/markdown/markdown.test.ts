@@ -75,6 +75,24 @@ describe("tomarkdown over REST", () => {
 		expect(await response.json()).toMatchObject({ result: [{ format: "text", tokens: 2, data: "y\n" }] });
 	});
 
+	it("names fields and options that have no effect", async () => {
+		const options = { html: { cssSelecter: "p", images: { convert: false, max: 1 } }, cssSelector: "p" };
+		const response = await form("/tomarkdown", [
+			["files", file("a.html", "<p>y")],
+			["conversionOption", "{}"],
+			["conversionOptions", JSON.stringify(options)],
+		]);
+		expect(await response.json()).toMatchObject({
+			result: [{ data: "y\n" }],
+			messages: [
+				{ message: 'conversionOption: unknown, ignored; did you mean "conversionOptions"?' },
+				{ message: 'conversionOptions.html.cssSelecter: unknown, ignored; did you mean "cssSelector"?' },
+				{ message: expect.stringMatching(/^conversionOptions\.html\.images\.max: unknown, ignored/) },
+				{ message: 'conversionOptions.cssSelector: unknown, ignored; did you mean "html.cssSelector"?' },
+			],
+		});
+	});
+
 	it.each<[string, [string, string | File][], string]>([
 		["a form without files", [["x", "y"]], "Error: required properties at '/' are 'files'"],
 		[

@@ -5,6 +5,27 @@ import { vectorizeApi } from "./indexes.ts";
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 const CREATED = "2026-11-21T12:00:00.000Z";
 
+it("names fields that the product ignores, and the one that is meant", async () => {
+	const api = vectorizeApi();
+	await api.create("docs");
+	expect(await api.post("/docs/query", { vector: [1, 0], topk: 1 })).toMatchObject({
+		status: 200,
+		messages: [{ code: 7001, message: 'topk: unknown, ignored; did you mean "topK"?' }],
+	});
+	expect(await api.post("/docs/get_by_ids", { ids: ["a"], namespace: null, x: 1 })).toMatchObject({
+		messages: [{ message: "x: unknown, ignored" }],
+	});
+	const index = { propertyName: "folder", indexType: "string", index_type: "number" };
+	expect(await api.post("/docs/metadata_index/create", index)).toMatchObject({
+		messages: [{ message: 'index_type: unknown, ignored; did you mean "indexType"?' }],
+	});
+	const complete = { vector: [1, 0], topK: 1, filter: {}, namespace: "a", returnValues: false };
+	expect(await api.post("/docs/query", { ...complete, filter: null, returnMetadata: "none" })).toMatchObject({
+		status: 200,
+		messages: [],
+	});
+});
+
 describe("indexes", () => {
 	it("are created, listed, shown and deleted", async () => {
 		const api = vectorizeApi();
