@@ -16,12 +16,17 @@ interface AxeViolation {
 export async function faultsOf(page: Page): Promise<string[]> {
 	// Half a megabyte, which each document compiles once.
 	if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
-	// Colours that still change have any contrast. A progress indicator turns forever.
-	await page.evaluate(`Promise.allSettled(
-		document.getAnimations()
-			.filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
-			.map(({ finished }) => finished),
-	)`);
+	// Colours that still change have any contrast, and a change of a parent may start one of its children. A progress indicator turns forever.
+	await page.evaluate(`(async () => {
+		for (;;) {
+			await new Promise((resolve) => setTimeout(resolve, 20));
+			const changes = document.getAnimations().filter(
+				({ effect, playState }) => playState === "running" && effect.getComputedTiming().endTime !== Infinity,
+			);
+			if (changes.length === 0) return;
+			await Promise.allSettled(changes.map(({ finished }) => finished));
+		}
+	})()`);
 	const violations = (await page.evaluate(
 		"axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)",
 	)) as AxeViolation[];

@@ -266,3 +266,26 @@ it("a bucket that the operator does not allow is refused in the form", async () 
 		.waitFor();
 	await tab.close();
 });
+
+it("items are read again until they have ended, although the sizes that were read after them say that none waits", async () => {
+	// Of an attempt that failed.
+	await api("DELETE", `${INSTANCES}/late`).catch(() => {});
+	const tab = await openSession("serve", "/console/search");
+	const { page } = tab;
+	await create(page, { name: "late", source: "" });
+	await page.waitForURL(/\?instance=late$/);
+	let old = 0;
+	await page.route(/\/items\?/, async (route) => {
+		const response = await route.fetch();
+		const text = await response.text();
+		const isOld = text.includes('"completed"') && old++ < 3;
+		await route.fulfill({ response, body: isOld ? text.replaceAll('"completed"', '"running"') : text });
+	});
+	await drop(page, { "one.md": "# One\n\nA text." });
+	const items = page.getByRole("region", { name: "Items" }).first();
+	await items.getByText("completed", { exact: true }).waitFor({ timeout: 30_000 });
+	expect(old).toBeGreaterThan(3);
+	await page.unrouteAll();
+	await api("DELETE", `${INSTANCES}/late`);
+	await tab.close();
+});

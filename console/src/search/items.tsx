@@ -33,6 +33,8 @@ const VARIANTS = {
 	outdated: "warning",
 } as const;
 
+const isWaiting = ({ status }: SearchItem): boolean => status === "queued" || status === "running";
+
 export function Items({ path, version, isFollowing, onChanged }: Props) {
 	const { api } = useSession();
 	const [search, setSearch] = useState("");
@@ -44,7 +46,8 @@ export function Items({ path, version, isFollowing, onChanged }: Props) {
 			api.get<SearchItem[]>(`${path}/items`, { page, per_page: PER_PAGE, search: search.trim() }, signal),
 		[api, path, version, search, page],
 	);
-	useFollowing(isFollowing, items);
+	// The sizes may have been read after these items, and say that none waits.
+	useFollowing(isFollowing || (items.value?.result.some(isWaiting) ?? false), items);
 
 	async function act(method: "PATCH" | "DELETE", { id }: SearchItem): Promise<void> {
 		setError(undefined);
