@@ -23,14 +23,14 @@ export const unknownField = (
 	{ path = name, consequence }: { path?: string; consequence: string },
 ): string => `${path}: unknown, ${consequence}${didYouMean(name, known)}`;
 
-/** The search for the name that is meant has a cost. */
-const MAX_NAMES = 8;
+/** Notes about one request: the search for the name that is meant has a cost. */
+export const MAX_NOTES = 8;
 
 /** A sentence for each name of a request that is not known, at most 8. */
 export const ignoredNames = (names: readonly string[], known: readonly string[]): string[] =>
 	names
 		.filter((name) => !known.includes(name))
-		.slice(0, MAX_NAMES)
+		.slice(0, MAX_NOTES)
 		.map((name) => unknownField(name, known, { consequence: "ignored" }));
 
 /**

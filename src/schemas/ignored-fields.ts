@@ -4,12 +4,9 @@
  */
 import * as z from "zod";
 import { asQuestion } from "../core/did-you-mean.ts";
-import { unknownField } from "../core/field-notes.ts";
+import { MAX_NOTES, unknownField } from "../core/field-notes.ts";
 import { isRecord } from "../core/json.ts";
 import { objectIn, unwrapped } from "./explain.ts";
-
-/** The search for the name that is meant has a cost. */
-const MAX_NOTES = 8;
 
 interface IgnoredOptions {
 	/** The object as the answer shows it. A client that writes back what it has read makes no mistake. */

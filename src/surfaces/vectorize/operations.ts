@@ -22,6 +22,10 @@ export interface IndexCall {
 	notes?: string[];
 }
 
+/** The index with its store, for all but writes of vectors. */
+export const openIndex = ({ caller, index, request, services }: IndexCall) =>
+	services.vectorIndexes.open(caller.account, index, request.signal);
+
 /** The body. `known`: its fields. The product ignores others. */
 export async function readKnown(
 	{ request, services, notes }: IndexCall,
@@ -33,13 +37,8 @@ export async function readKnown(
 	return body;
 }
 
-export async function describeIndex({
-	caller: { account },
-	index: name,
-	request,
-	services,
-}: IndexCall): Promise<object> {
-	const { index, store } = await services.vectorIndexes.open(account, name, request.signal);
+export async function describeIndex(call: IndexCall): Promise<object> {
+	const { index, store } = await openIndex(call);
 	const { processedAt, processedMutation, vectorCount } = await store.info();
 	return {
 		dimensions: index.dimensions,
@@ -50,9 +49,8 @@ export async function describeIndex({
 }
 
 export async function queryIndex(call: IndexCall): Promise<object> {
-	const { caller, index: name, request, services } = call;
-	const { index, store } = await services.vectorIndexes.open(caller.account, name, request.signal);
-	await countQuery(caller, services);
+	const { index, store } = await openIndex(call);
+	await countQuery(call.caller, call.services);
 	const query = readQuery(await readKnown(call, QUERY_FIELDS), index.dimensions);
 	const matches = (await store.query(query)).map(matchJson);
 	return { count: matches.length, matches };
@@ -92,25 +90,13 @@ export async function writeVectors(
 }
 
 export async function getVectors(call: IndexCall): Promise<object> {
-	const {
-		caller: { account },
-		index: name,
-		request,
-		services,
-	} = call;
-	const { store } = await services.vectorIndexes.open(account, name, request.signal);
+	const { store } = await openIndex(call);
 	const ids = readIds(await readKnown(call, ["ids"]), MAX_GET_IDS);
 	return (await store.get(ids)).map(vectorJson);
 }
 
 export async function deleteVectors(call: IndexCall): Promise<object> {
-	const {
-		caller: { account },
-		index: name,
-		request,
-		services,
-	} = call;
-	const { store } = await services.vectorIndexes.open(account, name, request.signal);
+	const { store } = await openIndex(call);
 	const ids = readIds(await readKnown(call, ["ids"]), MAX_DELETE_IDS);
 	return mutate((id) => store.write({ id, operation: "delete", ids }));
 }

@@ -27,6 +27,7 @@ import {
 	getVectors,
 	type IndexCall,
 	mutate,
+	openIndex,
 	queryIndex,
 	readKnown,
 	writeVectors,
@@ -118,8 +119,8 @@ const vectorRoutes: readonly AppRouteDeclaration[] = [
 		path: "/:index/metadata_index/list",
 		summary: "Lists the metadata indexes",
 		output: answer("metadataIndexesAnswer"),
-		handler: enveloping(async ({ caller: { account }, index, request, services }) => {
-			const { store } = await services.vectorIndexes.open(account, index, request.signal);
+		handler: enveloping(async (call) => {
+			const { store } = await openIndex(call);
 			return { metadataIndexes: await store.metadataIndexes() };
 		}),
 	},
@@ -156,12 +157,9 @@ function enveloping(
 	};
 }
 
-async function listVectors(
-	{ caller: { account }, index, request, services }: IndexCall,
-	c: Context,
-): Promise<object> {
+async function listVectors(call: IndexCall, c: Context): Promise<object> {
 	const query = parseFields(ListQuery(), c.req.query(), "query");
-	const { store } = await services.vectorIndexes.open(account, index, request.signal);
+	const { store } = await openIndex(call);
 	const { ids, next, totalCount } = await store.list({
 		count: query.count,
 		...(query.cursor !== undefined && { cursor: query.cursor }),
@@ -180,13 +178,7 @@ async function changeMetadataIndex(
 	call: IndexCall,
 	operation: "create-metadata-index" | "delete-metadata-index",
 ): Promise<object> {
-	const {
-		caller: { account },
-		index: name,
-		request,
-		services,
-	} = call;
-	const { store } = await services.vectorIndexes.open(account, name, request.signal);
+	const { store } = await openIndex(call);
 	const body = await readKnown(call, ["propertyName", "indexType"]);
 	const index = metadataIndexOf(isRecord(body) ? body : {}, operation);
 	return mutate((id) => store.write({ id, operation, index }));
