@@ -17,7 +17,7 @@ export const client: Library = {
 	],
 	unsupported: {
 		abort:
-			"Miniflare's proxy of the binding for Node transfers no `AbortSignal` (5.20261102.0-beta, dist/src/index.js:80392, `structuredSerializableReducers`); in a Worker it works (npx vitest run --project binding)",
+			"Miniflare's proxy of the binding for Node transfers no `AbortSignal` (5.20261117.0-beta, dist/src/index.js:44211, `structuredSerializableReducers`); in a Worker it works (npx vitest run --project binding)",
 	},
 	async open(context) {
 		const { createAI } = await context.load<{ createAI: CreateAI }>("agents/models/ai-sdk");
