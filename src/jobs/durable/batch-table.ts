@@ -39,6 +39,9 @@ interface BatchRow extends Record<string, SqlStorageValue> {
 	fence: number;
 }
 
+/** Each API has its own list. */
+const deletedId = (api: string, id: string): string => `${api}/${id}`;
+
 export class BatchTable {
 	readonly #sql: SqlStorage;
 	readonly #deleted: DeletedPositions;
@@ -98,25 +101,30 @@ export class BatchTable {
 	}
 
 	/** `undefined`: there is no batch `after` or `before`. */
-	page({ api, limit, after, before }: BatchesQuery, { all, owner }: Scope): BatchesPage | undefined {
+	page({ api, limit, after, before }: BatchesQuery, scope: Scope): BatchesPage | undefined {
 		const from = after ?? before;
 		const visible = "api = ? AND (? OR owner = ?)";
-		const scope = [api, Number(all), owner] as const;
-		const [found] = from === undefined ? [] : this.#rows(`WHERE ${visible} AND id = ?`, ...scope, from);
-		const position = from === undefined ? null : (found?.seq ?? this.#deleted.get(from));
+		const own = [api, Number(scope.all), scope.owner] as const;
+		const [found] = from === undefined ? [] : this.#rows(`WHERE ${visible} AND id = ?`, ...own, from);
+		const position =
+			from === undefined ? null : (found?.seq ?? this.#deleted.get(deletedId(api, from), scope));
 		if (position === undefined) return undefined;
 		const rows = this.#rows(
 			`WHERE ${visible} AND (? IS NULL OR seq ${before === undefined ? "<" : ">"} ?)
 			ORDER BY seq ${before === undefined ? "DESC" : "ASC"} LIMIT ?`,
-			...[...scope, position, position, limit + 1],
+			...[...own, position, position, limit + 1],
 		);
 		const batches = rows.slice(0, limit).map(recordOf);
 		return { batches: before === undefined ? batches : batches.reverse(), hasMore: rows.length > limit };
 	}
 
 	delete(id: string, now: number): void {
-		const deleted = this.#sql.exec<{ seq: number }>("DELETE FROM batches WHERE id = ? RETURNING seq", id);
-		for (const { seq } of deleted.toArray()) this.#deleted.add(id, seq, now);
+		const deleted = this.#sql.exec<{ api: string; seq: number; owner: string }>(
+			"DELETE FROM batches WHERE id = ? RETURNING api, seq, owner",
+			id,
+		);
+		for (const { api, ...row } of deleted.toArray())
+			this.#deleted.add({ ...row, id: deletedId(api, id) }, now);
 	}
 
 	/** Some batches whose time is over. */

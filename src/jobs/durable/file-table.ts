@@ -86,8 +86,11 @@ export class FileTable {
 	}
 
 	delete(id: string, now: number): void {
-		const deleted = this.#sql.exec<{ seq: number }>("DELETE FROM files WHERE id = ? RETURNING seq", id);
-		for (const { seq } of deleted.toArray()) this.#deleted.add(id, seq, now);
+		const deleted = this.#sql.exec<{ id: string; seq: number; owner: string }>(
+			"DELETE FROM files WHERE id = ? RETURNING id, seq, owner",
+			id,
+		);
+		for (const row of deleted.toArray()) this.#deleted.add(row, now);
 	}
 
 	/** `undefined`: there is no file `after` or `before`. */
@@ -117,9 +120,10 @@ export class FileTable {
 	}
 
 	/** Also of a file that has been deleted or has expired. */
-	#positionOf(id: string, { all, owner }: Scope): number | undefined {
+	#positionOf(id: string, scope: Scope): number | undefined {
+		const { all, owner } = scope;
 		const [row] = this.#rows("WHERE id = ? AND complete = 1 AND (? OR owner = ?)", id, Number(all), owner);
-		return row?.seq ?? this.#deleted.get(id);
+		return row?.seq ?? this.#deleted.get(id, scope);
 	}
 
 	/** Some files that have expired, and uploads that did not end. */

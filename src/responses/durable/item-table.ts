@@ -203,7 +203,9 @@ export class ItemTable {
 		let start = order === "asc" ? 0 : Number.MAX_SAFE_INTEGER;
 		if (after !== undefined) {
 			const found =
-				this.#latestIn(conversation, after)?.seq ?? this.#deleted.get(deletedId(conversation, after));
+				this.#latestIn(conversation, after)?.seq ??
+				// Who may read the conversation may read all of its items.
+				this.#deleted.get(deletedId(conversation, after), { all: true, owner: "" });
 			if (found === undefined) return undefined;
 			start = found;
 		}
@@ -268,7 +270,7 @@ export class ItemTable {
 	/** One item of the conversation is deleted. */
 	leaveOne(conversation: string, id: string, now: number): Freed {
 		const row = this.#latestIn(conversation, id);
-		if (row) this.#deleted.add(deletedId(conversation, id), row.seq, now);
+		if (row) this.#deleted.add({ id: deletedId(conversation, id), seq: row.seq }, now);
 		return this.#leave("conversation = ? AND id = ?", conversation, id);
 	}
 
