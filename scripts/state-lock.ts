@@ -29,9 +29,8 @@ export interface LockedState {
 /**
  * Throws an `Error` whose message is for the operator, or the error of the system that the folder cannot be written. On a full disk the
  * runtime would end at its start without a sentence.
- * @param failureOf returns the error of a trial write.
  */
-export async function lockState(folder: string, failureOf = writeFailure): Promise<LockedState> {
+export async function lockState(folder: string): Promise<LockedState> {
 	const socket = join(folder, "drain.sock");
 	const reloadSocket = join(folder, "reload.sock");
 	const pidFile = join(folder, "workerd.pid");
@@ -39,7 +38,7 @@ export async function lockState(folder: string, failureOf = writeFailure): Promi
 		throw new Error(`the name of ${folder} is too long for a socket in it`);
 	// The folder contains usage and the hashes of tokens.
 	makeFolder(folder, 0o700);
-	const failure = failureOf(folder);
+	const failure = writeFailure(folder);
 	if (failure) throw failure;
 	const release = await lock(folder);
 	if (await answers(socket)) {
