@@ -44,7 +44,9 @@ export class InitError extends Error {}
 export function withPlugin(text: string, binding?: string): string {
 	const { ai, unsafe } = read(text, Wrangler, "wrangler.jsonc");
 	const bindings = unsafe?.bindings ?? [];
-	if (bindings.some(({ dev }) => dev?.plugin?.package === PACKAGE)) return text;
+	// Blocks of Vectorize and AI Search have other types.
+	const own = bindings.filter(({ dev, type }) => type === "ai" && dev?.plugin?.package === PACKAGE);
+	if (own.some(({ name }) => name === (binding ?? name))) return text;
 	const name = binding ?? ai?.binding ?? "AI";
 	if (!IDENTIFIER.test(name))
 		throw new InitError(
@@ -54,6 +56,10 @@ export function withPlugin(text: string, binding?: string): string {
 	const other = bindings[existing];
 	if (other && other.type !== "ai")
 		throw new InitError(`the binding ${name} has the type ${other.type}: choose another name with --binding`);
+	if (other?.dev?.plugin)
+		throw new InitError(
+			`the binding ${name} has the plugin ${other.dev.plugin.package}: choose another name with --binding`,
+		);
 	const plugin = { package: PACKAGE, name: PACKAGE };
 	const isReplaced = ai?.binding === name;
 	const block = { name, type: "ai", dev: { plugin } };

@@ -2,6 +2,7 @@
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline/promises";
+import { cannotBeRead, cannotBeWritten } from "../../scripts/file-failure.ts";
 import { makeFolder } from "../../scripts/make-folder.ts";
 import { ROOT } from "../../scripts/root.ts";
 import { CommandError } from "../gateway-client.ts";
@@ -36,9 +37,17 @@ export async function initCommand(flags: InitFlags): Promise<number> {
 		console.error("Nothing is written. Use --yes to write without a question.");
 		return 1;
 	}
-	for (const { path, before, after } of files) if (before !== after) writeFileSync(path, after);
+	for (const { path, before, after } of files) if (before !== after) write(path, after);
 	console.log("Written. Next: npm install, then npx wrangler dev");
 	return 0;
+}
+
+function write(path: string, text: string): void {
+	try {
+		writeFileSync(path, text);
+	} catch (error) {
+		throw new CommandError(cannotBeWritten(path, error));
+	}
 }
 
 interface PlannedFile {
@@ -62,11 +71,11 @@ function plannedFiles({
 		);
 	const planned = (name: string, edit: (text: string) => string): PlannedFile => {
 		const path = join(folder, name);
-		const before = existsSync(path) ? readFileSync(path, "utf8") : "";
 		try {
+			const before = existsSync(path) ? readFileSync(path, "utf8") : "";
 			return { name, path, before, after: edit(before) };
 		} catch (error) {
-			throw error instanceof InitError ? new CommandError(error.message) : error;
+			throw new CommandError(error instanceof InitError ? error.message : cannotBeRead(path, error));
 		}
 	};
 	return [
@@ -85,11 +94,14 @@ async function isConfirmed(): Promise<boolean> {
 
 /** `folder`: an absolute path. It must be empty or absent. `version`: a version or another specifier of npm. */
 export async function createCommand(folder: string, version = specifierFor(folder)): Promise<number> {
-	if (existsSync(folder) && readdirSync(folder).length > 0)
-		throw new CommandError(`${folder} is not empty: name a new folder`);
 	const name = workerName(basename(folder)) || NAME;
-	makeFolder(folder);
-	cpSync(TEMPLATE, folder, { recursive: true });
+	try {
+		makeFolder(folder);
+		if (readdirSync(folder).length > 0) throw new CommandError(`${folder} is not empty: name a new folder`);
+		cpSync(TEMPLATE, folder, { recursive: true });
+	} catch (error) {
+		throw error instanceof CommandError ? error : new CommandError(cannotBeWritten(folder, error));
+	}
 	for (const file of ["package.json", "wrangler.jsonc", "README.md"]) {
 		const path = join(folder, file);
 		writeFileSync(path, readFileSync(path, "utf8").replaceAll(NAME, name));

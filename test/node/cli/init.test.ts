@@ -1,6 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parse } from "jsonc-parser";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { diffOf, withDependency, withPlugin, workerName } from "../../../cli/init.ts";
 import { ganglion } from "./run.ts";
@@ -78,6 +79,30 @@ describe("the plugin block", () => {
 		expect(diffOf("wrangler.jsonc", once, once)).toBe("");
 	});
 
+	it("is added beside blocks of other bindings, and not of the binding that is asked for", () => {
+		const added = withPlugin(withPlugin(CONFIG), "SECOND");
+		expect(parse(added).unsafe.bindings.map(({ name }: { name: string }) => name)).toEqual([
+			"MODELS",
+			"SECOND",
+		]);
+		expect(withPlugin(added, "MODELS")).toBe(added);
+		const plugin = { package: "ganglion", name: "ganglion" };
+		const index = { name: "VECTORIZE", type: "vectorize", dev: { plugin, options: { index_name: "docs" } } };
+		const config = JSON.stringify({ unsafe: { bindings: [index] } });
+		expect(JSON.parse(withPlugin(config)).unsafe.bindings).toEqual([
+			index,
+			{ name: "AI", type: "ai", dev: { plugin } },
+		]);
+	});
+
+	it("does not take the place of another plugin", () => {
+		const dev = { plugin: { package: "other", name: "other" } };
+		const text = JSON.stringify({ unsafe: { bindings: [{ name: "AI", type: "ai", dev }] } });
+		expect(() => withPlugin(text)).toThrow(
+			"the binding AI has the plugin other: choose another name with --binding",
+		);
+	});
+
 	it.each(["9 x", "", "my-ai"])("refuses the name %j, which no variable can have", (name) => {
 		const place = "--binding: expected a name of letters, digits, _ and $ that no digit begins";
 		expect(() => withPlugin(CONFIG, name)).toThrow(place);
@@ -145,6 +170,18 @@ describe("ganglion init", () => {
 		expect(JSON.parse(read("package.json"))).toEqual({ devDependencies: { ganglion: "file:../g.tgz" } });
 	});
 
+	it("says in words which file cannot be read", async () => {
+		rmSync(join(folder, "package.json"));
+		mkdirSync(join(folder, "package.json"));
+		const { code, stderr } = await ganglion(["init", "--yes"], { cwd: folder });
+		expect([code, stderr]).toEqual([
+			1,
+			expect.stringMatching(
+				/^error: .*package\.json cannot be read: a folder has this name, where a file is needed \(EISDIR\)\n$/,
+			),
+		]);
+	});
+
 	it("explains a folder without a configuration that it can edit", async () => {
 		rmSync(join(folder, "wrangler.jsonc"));
 		expect((await ganglion(["init"], { cwd: folder })).stderr).toMatch(/^error: .* has no wrangler\.jsonc/);
@@ -152,5 +189,15 @@ describe("ganglion init", () => {
 		expect((await ganglion(["init"], { cwd: folder })).stderr).toMatch(
 			/^error: wrangler\.toml cannot be edited/,
 		);
+	});
+});
+
+describe("ganglion create", () => {
+	it.each([
+		["package.json", "a file has this name, where a folder is needed (EEXIST)"],
+		["package.json/shop", "a part of the path is a file, where a folder is needed (ENOTDIR)"],
+	])("says in words why %s cannot be the folder", async (name, reason) => {
+		const { code, stderr } = await ganglion(["create", name], { cwd: process.cwd() });
+		expect([code, stderr]).toEqual([1, `error: ${join(process.cwd(), name)} cannot be written: ${reason}\n`]);
 	});
 });
