@@ -1,6 +1,7 @@
 /** `messages` of an answer that stores names of models: those that a request could not call now. A route or a key may come later. */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { type FieldNote, fieldNotes } from "../../core/field-notes.ts";
+import type { HttpServices } from "../../http/services.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { findKey } from "../../providers/provider-key.ts";
@@ -16,12 +17,30 @@ interface NamedModel {
 	name: string;
 }
 
-/** One for each model that a request of the caller could not call. */
-export async function modelNotes(
+interface NamedIn {
+	caller: Caller;
+	gateway: string;
+}
+
+/** One for each model that a request of the caller could not call. The setting is stored already, so a failure is a note too. */
+export const modelNotes = (
 	models: readonly NamedModel[],
-	{ caller, gateway }: { caller: Caller; gateway: string },
+	named: NamedIn,
+	services: GatewayServices & Pick<HttpServices, "log">,
+): Promise<FieldNote[]> =>
+	problemsOf(models, named, services).then(fieldNotes, (thrown: unknown) => {
+		const error = toAiError(thrown);
+		services.log(error, "");
+		return fieldNotes([
+			`stored, but whether its models can be called is not known now: ${error.description}`,
+		]);
+	});
+
+async function problemsOf(
+	models: readonly NamedModel[],
+	{ caller, gateway }: NamedIn,
 	services: GatewayServices,
-): Promise<FieldNote[]> {
+): Promise<string[]> {
 	if (models.length === 0) return [];
 	const { customProviders, keys } = await services.providerAccesses.find(caller.account, gateway);
 	const problemOf = async (name: string): Promise<string | undefined> => {
@@ -45,5 +64,5 @@ export async function modelNotes(
 		const problem = await problemOf(name);
 		if (problem !== undefined) notes.push(`${path}: stored, but it cannot be called now: ${problem}`);
 	}
-	return fieldNotes(notes);
+	return notes;
 }
