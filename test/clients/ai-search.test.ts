@@ -64,7 +64,7 @@ describe("the cloudflare SDK", () => {
 		await namespaces.instances.delete("docs", own);
 		await namespaces.delete("sdk", { account_id });
 		await expect(namespaces.read("sdk", { account_id })).rejects.toMatchObject({
-			...{ status: 404, errors: [{ code: 7063, message: "namespace_not_found" }] },
+			...{ status: 404, errors: [{ code: 7063, message: 'namespace_not_found: "sdk"' }] },
 		});
 	});
 

@@ -9,11 +9,13 @@
  * token with more permissions, higher limits or a later expiry than its own, and a token with limits cannot create tokens that
  * run models. Every token with the permission to write tokens may delete any token.
  */
+import { notFound } from "../../core/not-found.ts";
 import { present } from "../../core/present.ts";
 import type { Credential, Permission } from "../admission.ts";
 import type { BoundGateway } from "../bound-gateway.ts";
 import { hasBudget, type Token, type TokenCommand, type TokenResult } from "../token-command.ts";
 import { groupsGranting, permissionsOf } from "../token-policy.ts";
+import { accountOfToken } from "../token-text.ts";
 import type { NamedToken, VerifiedToken } from "./decision.ts";
 import type { AccountRows, TableOptions } from "./row-table.ts";
 import { excessOver, type Maker, type Refusal, refuse } from "./token-excess.ts";
@@ -32,6 +34,13 @@ interface HeldToken {
 	permissions: ReadonlySet<Permission>;
 	/** When `lastUsedOn` was last written. */
 	useWrittenOn: number;
+}
+
+/** A caller may have sent the value of a token, which no message repeats. */
+function absent(id: string): TokenResult {
+	const asked = accountOfToken(id) === undefined ? id : "glt_…";
+	const { description } = notFound("Token", asked, { cure: "; GET …/tokens lists the ids" });
+	return { ok: false, failure: "notFound", description };
 }
 
 export type { Refusal } from "./token-excess.ts";
@@ -208,7 +217,7 @@ export class Tokens {
 
 	#one(id: string, act: (held: HeldToken) => TokenResult): TokenResult {
 		const held = this.#tokens.get(id);
-		return held ? act(held) : { ok: false, failure: "notFound", description: "Token not found" };
+		return held ? act(held) : absent(id);
 	}
 
 	/** Finds a token that may be used now. Only a caller with the token's text learns why it may not. */

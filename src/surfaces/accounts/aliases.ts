@@ -7,6 +7,7 @@ import * as z from "zod";
 import { MAX_ALIASES } from "../../accounts/durable/alias-table.ts";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
+import { notFound } from "../../core/not-found.ts";
 import { readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
@@ -71,18 +72,23 @@ export const aliasRoutes: readonly AppRoute[] = defineRoutes(
 
 async function deleteAlias(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const alias = pathParameter(c, "alias");
-	refuseConfigured(alias, await aliasesOf(caller, services));
+	const existing = await aliasesOf(caller, services);
+	refuseConfigured(alias, existing);
 	if (!(await services.ledgers.of(caller.account).deleteAlias(caller.credential, alias)))
-		throw new AiError("notFound", "Alias not found");
+		throw aliasNotFound(alias, existing);
 	return envelope({ alias });
 }
 
 async function showAlias(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const name = pathParameter(c, "alias");
-	const found = (await aliasesOf(caller, services)).find(({ alias }) => alias === name);
-	if (!found) throw new AiError("notFound", "Alias not found");
+	const existing = await aliasesOf(caller, services);
+	const found = existing.find(({ alias }) => alias === name);
+	if (!found) throw aliasNotFound(name, existing);
 	return envelope(aliasJson(found));
 }
+
+const aliasNotFound = (name: string, existing: readonly KnownAlias[]): AiError =>
+	notFound("Alias", name, { known: existing.map(({ alias }) => alias) });
 
 async function putAlias(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const { catalog, ledgers, now, routing } = services;

@@ -4,8 +4,8 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
+import { notFound } from "../../core/not-found.ts";
 import { present } from "../../core/present.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
@@ -48,7 +48,8 @@ async function listLeases(c: Context, { caller, services }: AppCall): Promise<Re
 }
 
 async function forgiveLease(c: Context, { caller, services }: AppCall): Promise<Response> {
-	const record = await services.ledgers.of(caller.account).forgiveLease(pathParameter(c, "lease"));
-	if (!record) throw new AiError("notFound", "Charged lease not found");
+	const lease = pathParameter(c, "lease");
+	const record = await services.ledgers.of(caller.account).forgiveLease(lease);
+	if (!record) throw notFound("Charged lease", lease, { cure: "; GET …/ai/usage/leases lists them" });
 	return envelope(requestJson(record));
 }

@@ -1,5 +1,6 @@
 /** The operations on the items of an instance, as the bindings and the REST routes have them. */
 import { AiError, toAiError } from "../../core/errors.ts";
+import { quotedName } from "../../core/not-found.ts";
 import { requireDiskSpace } from "../../core/object-failure.ts";
 import { heldBody } from "../../http/held-body.ts";
 import type { Caller } from "../../pipeline/request.ts";
@@ -68,7 +69,7 @@ export async function uploadItem(
 	);
 	if (put === "full" || put === "gone") {
 		await blobs.delete(filesOf(record.object) + content);
-		if (put === "gone") throw searchFailure("searchNotFound");
+		if (put === "gone") throw searchFailure("searchNotFound", quotedName(record.id));
 		throw searchFailure("searchFileTooLarge", `an instance has at most ${MAX_ITEMS} items`);
 	}
 	if (put.replaced !== undefined) await deleteFile(instance, put.replaced, services);
@@ -101,20 +102,26 @@ async function deleteFile(
 		.catch((thrown) => log(toAiError(thrown), ""));
 }
 
+/** Throws 7041. The caller may have sent the key. */
+async function itemNotFound(id: string, instance: OpenInstance): Promise<never> {
+	const named = await instance.call((object) => object.itemByKey(id));
+	const cure = named ? `; the id of this key is "${named.id}"` : "";
+	throw searchFailure("searchItemNotFound", quotedName(id) + cure);
+}
+
 /** Throws 7041. */
 export async function requireItem(
 	id: string,
 	{ instance }: Pick<InstanceCall, "instance">,
 ): Promise<SearchItem> {
 	const item = await instance.call((object) => object.item(id));
-	if (!item) throw searchFailure("searchItemNotFound");
-	return item;
+	return item ?? itemNotFound(id, instance);
 }
 
 /** Indexes an item again. Throws 7041. */
 export async function syncItem(id: string, { instance, services }: InstanceCall): Promise<SearchItem> {
 	const item = await instance.call((object) => object.sync(id, services.now()));
-	if (!item) throw searchFailure("searchItemNotFound");
+	if (!item) return itemNotFound(id, instance);
 	await enqueue(item, instance, services);
 	return item;
 }
@@ -122,7 +129,7 @@ export async function syncItem(id: string, { instance, services }: InstanceCall)
 /** Throws 7041. */
 export async function deleteItem(id: string, { instance, services }: InstanceCall): Promise<SearchItem> {
 	const item = await instance.call((object) => object.remove(id));
-	if (!item) throw searchFailure("searchItemNotFound");
+	if (!item) return itemNotFound(id, instance);
 	await deleteFile(instance, item.content, services);
 	const { account, record } = instance;
 	const size = await instance.call((object) => object.size());
@@ -158,6 +165,6 @@ export async function downloadItem(
 	const blob = await heldBody({ account, signal: call.signal }, () =>
 		call.services.storage.blobs(account).get(key),
 	);
-	if (!blob) throw searchFailure("searchItemNotFound");
+	if (!blob) return itemNotFound(id, call.instance);
 	return { item, body: blob.body };
 }

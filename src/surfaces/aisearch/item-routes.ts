@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
+import { quotedName } from "../../core/not-found.ts";
 import { BufferHold } from "../../core/process-counts.ts";
 import { readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
@@ -72,7 +73,7 @@ export const itemRoutes: readonly AppRouteDeclaration[] = [
 			const body = await readFields(KeyAction(), c.req.raw, call.services);
 			const own = await instanceCall(c, call);
 			const found = await own.instance.call((object) => object.itemByKey(body.key));
-			if (!found) throw searchFailure("searchItemNotFound");
+			if (!found) throw searchFailure("searchItemNotFound", `the key ${quotedName(body.key)}`);
 			const queued = await syncItem(found.id, own);
 			const item = body.wait_for_completion ? await whenIndexed(queued.id, own) : queued;
 			return envelope(itemJson(item, own));

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { toAiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
+import { quotedName } from "../../core/not-found.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
 import { SYNC_COOLDOWN_MS } from "../../retrieval/search/limits.ts";
 import type { JobLog, Page, SearchJob } from "../../retrieval/search/records.ts";
@@ -50,14 +51,14 @@ export const listJobs = (
 /** Throws 7021. */
 export async function requireJob(id: string, { instance }: InstanceCall): Promise<SearchJob> {
 	const job = await instance.call((object) => object.job(id));
-	if (!job) throw searchFailure("searchJobNotFound");
+	if (!job) throw searchFailure("searchJobNotFound", quotedName(id));
 	return job;
 }
 
 /** Throws 7021, 7046. */
 export async function cancelJob(id: string, { instance, services }: InstanceCall): Promise<SearchJob> {
 	const job = await instance.call((object) => object.cancelJob(id, services.now()));
-	if (job === undefined) throw searchFailure("searchJobNotFound");
+	if (job === undefined) throw searchFailure("searchJobNotFound", quotedName(id));
 	if (job === false) throw searchFailure("searchJobEnded");
 	return job;
 }

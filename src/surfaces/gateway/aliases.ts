@@ -7,6 +7,7 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { fieldNotes } from "../../core/field-notes.ts";
 import { lazy } from "../../core/lazy.ts";
+import { notFound } from "../../core/not-found.ts";
 import { ALIAS, AliasCreate, AliasUpdate } from "../../gateways/aliases/alias.ts";
 import { type AliasFailure, type GatewayAlias, MAX_ALIASES } from "../../gateways/durable/aliases.ts";
 import { modelNotes } from "../../gateways/run/model-notes.ts";
@@ -17,7 +18,14 @@ import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
-import { GATEWAYS, gatewayOf, managementFailure, pageFields, pageInfo } from "./management.ts";
+import {
+	existingGateway,
+	GATEWAYS,
+	gatewayOf,
+	managementFailure,
+	pageFields,
+	pageInfo,
+} from "./management.ts";
 
 /** A client without pages receives all. */
 const ListQuery = lazy(() => z.object(pageFields(MAX_ALIASES, MAX_ALIASES)));
@@ -51,7 +59,11 @@ export const gatewayAliasRoutes: readonly AppRoute[] = defineRoutes(
 				const stored = await readStored(AliasCreate(), c.req.raw, call.services);
 				const { name, ...pool } = stored.fields;
 				const gateway = await gatewayOf(c, call);
-				const created = made(await change(call, (aliases) => aliases.create(gateway, name, pool)));
+				const created = await made(
+					{ gateway, name },
+					call,
+					await change(call, (aliases) => aliases.create(gateway, name, pool)),
+				);
 				return answered(created, stored, { call, gateway });
 			},
 		},
@@ -61,9 +73,10 @@ export const gatewayAliasRoutes: readonly AppRoute[] = defineRoutes(
 			summary: "Shows an alias of a gateway",
 			output: answer("gatewayAliasAnswer"),
 			permission: "read",
-			handler: async (c, { caller, services }) => {
-				const aliases = services.aliasPools.of(caller.account);
-				return envelope(shown(made(await aliases.get(pathParameter(c, "gateway"), aliasOf(c)))));
+			handler: async (c, call) => {
+				const { gateway, name } = namesIn(c);
+				const found = await aliasesIn(call).get(gateway, name);
+				return envelope(shown(await made({ gateway, name }, call, found)));
 			},
 		},
 		{
@@ -79,11 +92,9 @@ export const gatewayAliasRoutes: readonly AppRoute[] = defineRoutes(
 			permission: "gateways-write",
 			handler: async (c, call) => {
 				const stored = await readStored(AliasUpdate(), c.req.raw, call.services);
-				const gateway = pathParameter(c, "gateway");
-				const changed = made(
-					await change(call, (aliases) => aliases.update(gateway, aliasOf(c), stored.fields)),
-				);
-				return answered(changed, stored, { call, gateway });
+				const { gateway, name } = namesIn(c);
+				const changed = await change(call, (aliases) => aliases.update(gateway, name, stored.fields));
+				return answered(await made({ gateway, name }, call, changed), stored, { call, gateway });
 			},
 		},
 		{
@@ -93,28 +104,40 @@ export const gatewayAliasRoutes: readonly AppRoute[] = defineRoutes(
 			output: answer("gatewayAliasAnswer"),
 			permission: "gateways-write",
 			handler: async (c, call) => {
-				const gateway = pathParameter(c, "gateway");
-				return envelope(shown(made(await change(call, (aliases) => aliases.delete(gateway, aliasOf(c))))));
+				const { gateway, name } = namesIn(c);
+				const deleted = await change(call, (aliases) => aliases.delete(gateway, name));
+				return envelope(shown(await made({ gateway, name }, call, deleted)));
 			},
 		},
 	],
 );
 
-/** With or without the prefix. */
-const aliasOf = (c: Context): string => pathParameter(c, "alias").replace(new RegExp(`^${ALIAS}`), "");
+interface AliasNames {
+	gateway: string;
+	/** Of the alias. */
+	name: string;
+}
+
+/** The alias with or without its prefix. */
+const namesIn = (c: Context): AliasNames => ({
+	gateway: pathParameter(c, "gateway"),
+	name: pathParameter(c, "alias").replace(new RegExp(`^${ALIAS}`), ""),
+});
+
+const aliasesIn = ({ caller, services }: AppCall) => services.aliasPools.of(caller.account);
 
 async function list(c: Context, call: AppCall): Promise<Response> {
 	const query = parseFields(ListQuery(), c.req.query(), "query");
 	const { page, per_page } = query;
 	const gateway = await gatewayOf(c, call);
-	const aliases = await call.services.aliasPools.of(call.caller.account).list(gateway);
+	const aliases = await aliasesIn(call).list(gateway);
 	const listed = aliases.slice((page - 1) * per_page, page * per_page).map(shown);
 	return envelope(listed, { result_info: pageInfo(query, listed.length, aliases.length) });
 }
 
 const change = <T>(
 	{ caller, services }: AppCall,
-	call: (aliases: ReturnType<typeof services.aliasPools.of>) => Promise<T>,
+	call: (aliases: ReturnType<typeof aliasesIn>) => Promise<T>,
 ): Promise<T> => services.aliasPools.change(caller.account, call);
 
 const EMPTY = "models: empty, so that requests to the alias are refused";
@@ -134,10 +157,16 @@ async function answered(
 }
 
 /** Throws if the alias does not exist or the change was refused. */
-function made(alias: GatewayAlias | AliasFailure | undefined): GatewayAlias {
+async function made(
+	{ gateway, name }: AliasNames,
+	call: AppCall,
+	alias: GatewayAlias | AliasFailure | undefined,
+): Promise<GatewayAlias> {
 	switch (alias) {
-		case undefined:
-			throw new AiError("notFound", "Alias not found");
+		case undefined: {
+			const existing = await aliasesIn(call).list(await existingGateway(gateway, call));
+			throw notFound("Alias", name, { known: existing.map((one) => one.name) });
+		}
 		case "nameTaken":
 			throw new AiError("invalidGatewayRequest", "name: another alias of the gateway has this name");
 		case "tooMany":

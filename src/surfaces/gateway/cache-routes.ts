@@ -4,7 +4,7 @@ import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { type AppRoute, defineRoutes } from "../route.ts";
-import { found, GATEWAYS, managementFailure } from "./management.ts";
+import { GATEWAYS, gatewayOf, managementFailure } from "./management.ts";
 
 export const cacheRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [GATEWAYS], tag: "AI Gateway", failure: managementFailure },
@@ -15,10 +15,10 @@ export const cacheRoutes: readonly AppRoute[] = defineRoutes(
 			summary: "Deletes the cached answers of a gateway",
 			output: answer("purgedAnswer"),
 			permission: "write",
-			async handler(c, { caller, services }) {
-				const id = pathParameter(c, "gateway");
-				await requireGateway(caller, id, services);
-				found(await services.gateways.find(caller.account, id));
+			async handler(c, call) {
+				const { caller, services } = call;
+				await requireGateway(caller, pathParameter(c, "gateway"), services);
+				const id = await gatewayOf(c, call);
 				return envelope({ purged: await services.responseCaches.purge(caller.account, id) });
 			},
 		},

@@ -6,6 +6,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
+import { idNotFound } from "../../core/not-found.ts";
 import { MAX_CUSTOM_PROVIDERS } from "../../gateways/durable/provider-access.ts";
 import {
 	type CustomProvider,
@@ -139,7 +140,7 @@ async function update(c: Context, { caller, services }: AppCall): Promise<Respon
 	const updated = await services.providerAccesses.change(caller.account, (tables) =>
 		tables.updateCustomProvider(id, changed),
 	);
-	return stored.answer(shown(updated ?? notFound()));
+	return stored.answer(shown(updated ?? (await unknown(id, { caller, services }))));
 }
 
 async function remove(c: Context, { caller, services }: AppCall): Promise<Response> {
@@ -147,16 +148,23 @@ async function remove(c: Context, { caller, services }: AppCall): Promise<Respon
 	const removed = await services.providerAccesses.change(caller.account, (tables) =>
 		tables.deleteCustomProvider(id),
 	);
-	return envelope(shown(removed ?? notFound()));
+	return envelope(shown(removed ?? (await unknown(id, { caller, services }))));
 }
 
 async function find(c: Context, { caller, services }: AppCall): Promise<CustomProvider> {
 	const all = await services.providerAccesses.of(caller.account).customProviders();
-	return all.find(({ id }) => id === pathParameter(c, "custom_provider")) ?? notFound();
+	const asked = pathParameter(c, "custom_provider");
+	return all.find(({ id }) => id === asked) ?? unknown(asked, { caller, services });
 }
 
-function notFound(): never {
-	throw new AiError("notFound", "Custom provider not found");
+/** Throws 7002. */
+async function unknown(
+	id: string,
+	{ caller, services }: Pick<AppCall, "caller" | "services">,
+): Promise<never> {
+	const all = await services.providerAccesses.of(caller.account).customProviders();
+	const named = all.map((provider) => ({ id: provider.id, names: [provider.slug, provider.name] }));
+	throw idNotFound("Custom provider", id, named);
 }
 
 function requireAddress(address: string, { gatewayRules, publicUrl }: AppServices): void {

@@ -4,15 +4,8 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
-import {
-	type DynamicRoute,
-	MAX_ROUTES,
-	type RouteDeployment,
-	type RouteFailure,
-	type RouteVersion,
-} from "../../gateways/durable/dynamic-routes.ts";
+import type { DynamicRoute, RouteDeployment, RouteVersion } from "../../gateways/durable/dynamic-routes.ts";
 import {
 	type Element,
 	Elements,
@@ -27,6 +20,7 @@ import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
+import { foundRoute, type RouteIds, routesOf, versionNotFound } from "./found-route.ts";
 import { GATEWAYS, gatewayOf, managementFailure, pageFields } from "./management.ts";
 
 const MAX_PER_PAGE = 100;
@@ -88,7 +82,7 @@ export const dynamicRouteRoutes: readonly AppRoute[] = defineRoutes(
 				const { name, elements } = stored.fields;
 				const gateway = await gatewayOf(c, call);
 				const created = await change(call, (routes) => routes.create(gateway, name, elements));
-				return withElements(stored, made(created), call);
+				return withElements(stored, await foundRoute({ gateway, route: name }, call, created), call);
 			},
 		},
 		{
@@ -108,8 +102,9 @@ export const dynamicRouteRoutes: readonly AppRoute[] = defineRoutes(
 			permission: "gateways-write",
 			handler: async (c, call) => {
 				const { fields, notes } = await read(Rename(), c, call);
-				const { gateway, route } = idsOf(c);
-				const renamed = made(await change(call, (routes) => routes.rename(gateway, route, fields.name)));
+				const ids = idsOf(c);
+				const changed = await change(call, (routes) => routes.rename(ids.gateway, ids.route, fields.name));
+				const renamed = await foundRoute(ids, call, changed);
 				const shown = { ...routeJson(renamed), account_tag: call.caller.account };
 				const messages = notes(shown);
 				return Response.json({ success: true, route: shown, ...(messages.length > 0 && { messages }) });
@@ -122,8 +117,9 @@ export const dynamicRouteRoutes: readonly AppRoute[] = defineRoutes(
 			output: answer("routeSummaryAnswer"),
 			permission: "gateways-write",
 			handler: async (c, call) => {
-				const { gateway, route } = idsOf(c);
-				const deleted = made(await change(call, (routes) => routes.delete(gateway, route)));
+				const ids = idsOf(c);
+				const changed = await change(call, (routes) => routes.delete(ids.gateway, ids.route));
+				const deleted = await foundRoute(ids, call, changed);
 				return envelope(summaryJson(deleted, deleted.version.elements));
 			},
 		},
@@ -154,9 +150,10 @@ export const dynamicRouteRoutes: readonly AppRoute[] = defineRoutes(
 			handler: async (c, call) => {
 				const stored = await read(CreateVersion(), c, call);
 				const { elements } = stored.fields;
-				const { gateway, route } = idsOf(c);
+				const ids = idsOf(c);
+				const { gateway, route } = ids;
 				const changed = await change(call, (routes) => routes.createVersion(gateway, route, elements));
-				return withElements(stored, made(changed), call);
+				return withElements(stored, await foundRoute(ids, call, changed), call);
 			},
 		},
 		{
@@ -167,8 +164,9 @@ export const dynamicRouteRoutes: readonly AppRoute[] = defineRoutes(
 			permission: "read",
 			handler: async (c, call) => {
 				const route = await routeOf(c, call);
-				const version = await routesOf(call).version(route.id, pathParameter(c, "version"));
-				if (!version) throw versionNotFound();
+				const id = pathParameter(c, "version");
+				const version = await routesOf(call).version(route.id, id);
+				if (!version) throw versionNotFound(id);
 				return envelope({
 					...summaryJson(route, version.elements),
 					...versionJson(version, route.deployment),
@@ -197,18 +195,20 @@ export const dynamicRouteRoutes: readonly AppRoute[] = defineRoutes(
 			handler: async (c, call) => {
 				const stored = await read(Deploy(), c, call);
 				const { version_id } = stored.fields;
-				const { gateway, route } = idsOf(c);
+				const ids = idsOf(c);
+				const { gateway, route } = ids;
 				const deployed = await change(call, (routes) => routes.deploy(gateway, route, version_id));
-				if (!deployed && (await routesOf(call).get(gateway, route))) throw versionNotFound();
-				return stored.answer(routeJson(made(deployed)));
+				if (!deployed && (await routesOf(call).get(gateway, route))) throw versionNotFound(version_id);
+				return stored.answer(routeJson(await foundRoute(ids, call, deployed)));
 			},
 		},
 	],
 );
 
-const idsOf = (c: Context) => ({ gateway: pathParameter(c, "gateway"), route: pathParameter(c, "route") });
-
-const routesOf = ({ caller, services }: AppCall) => services.deployedRoutes.of(caller.account);
+const idsOf = (c: Context): RouteIds => ({
+	gateway: pathParameter(c, "gateway"),
+	route: pathParameter(c, "route"),
+});
 
 const change = <T>(
 	{ caller, services }: AppCall,
@@ -230,24 +230,8 @@ async function withElements(
 }
 
 async function routeOf(c: Context, call: AppCall): Promise<DynamicRoute> {
-	const { gateway, route } = idsOf(c);
-	return made(await routesOf(call).get(gateway, route));
-}
-
-const versionNotFound = (): AiError => new AiError("notFound", "Version not found");
-
-/** Throws if the route does not exist or the change was refused. */
-function made(route: DynamicRoute | RouteFailure | undefined): DynamicRoute {
-	switch (route) {
-		case undefined:
-			throw new AiError("notFound", "Route not found");
-		case "nameTaken":
-			throw new AiError("invalidRequest", "name: another route of the gateway has this name");
-		case "tooMany":
-			throw new AiError("invalidRequest", `A gateway may have ${MAX_ROUTES} dynamic routes`);
-		default:
-			return route;
-	}
+	const ids = idsOf(c);
+	return foundRoute(ids, call, await routesOf(call).get(ids.gateway, ids.route));
 }
 
 /** One page of a list, in an envelope of its own. */

@@ -1,6 +1,7 @@
 /** Reads and changes one log. */
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
+import { quotedName } from "../../core/not-found.ts";
 import type { LogCalls } from "../../gateways/client/gateway-logs.ts";
 import type { LogPatch } from "../../gateways/durable/log-table.ts";
 import type { LogPayloads, LogRow, Payload, PayloadPart } from "../../gateways/logs/log-row.ts";
@@ -42,7 +43,7 @@ export async function logsOf(
 /** Throws 7002 for an unknown log. */
 export async function readLog(name: LogName, services: LogServices): Promise<LogPayloads & { row: LogRow }> {
 	const log = LOG_ID.test(name.log) && (await (await logsOf(name, services))?.log(name.log));
-	if (!log) throw noSuchLog();
+	if (!log) throw noSuchLog(name);
 	return log;
 }
 
@@ -50,7 +51,7 @@ export async function readLog(name: LogName, services: LogServices): Promise<Log
 export async function readPayload(name: LogName, part: PayloadPart, services: LogServices): Promise<Payload> {
 	await readLog(name, services);
 	const payload = await (await logsOf(name, services))?.payload(name.log, part);
-	if (!payload) throw new AiError("notFound", "The log has no such content");
+	if (!payload) throw new AiError("notFound", `The log ${quotedName(name.log)} has no ${part}`);
 	return payload;
 }
 
@@ -60,7 +61,9 @@ export async function changeLog(name: LogName, patch: LogPatch, services: LogSer
 	if (patch.metadata !== undefined && identity?.gateway?.metadata)
 		throw new AiError("forbidden", "Authentication error: the token's metadata cannot be changed");
 	const exists = LOG_ID.test(name.log) && (await (await logsOf(name, services))?.patchLog(name.log, patch));
-	if (!exists) throw noSuchLog();
+	if (!exists) throw noSuchLog(name);
 }
 
-const noSuchLog = (): AiError => new AiError("notFound", "Log Not Found");
+/** Begins as the message of the runtime's class. The gateway may be the mistake. */
+const noSuchLog = ({ gateway, log }: LogName): AiError =>
+	new AiError("notFound", `Log Not Found: ${quotedName(log)} in the gateway ${quotedName(gateway)}`);

@@ -18,7 +18,7 @@ import { below } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import { changeLog, logName, logsOf, readLog, readPayload } from "./log-access.ts";
 import { LogPatchBody, logJson, logListJson, patchOf } from "./log-json.ts";
-import { GATEWAYS, managementFailure, pageFields, pageInfo } from "./management.ts";
+import { GATEWAYS, gatewayNotFound, managementFailure, pageFields, pageInfo } from "./management.ts";
 
 const MAX_PER_PAGE = 50;
 const DEFAULT_PER_PAGE = 20;
@@ -169,9 +169,8 @@ async function patchLog(c: Context, call: AppCall): Promise<Response> {
 
 /** Throws 7002 for an unknown gateway. */
 async function existingLogs(c: Context, call: AppCall): Promise<Omit<LogCalls, "append">> {
-	const logs = await logsOf(logName(c, call), call.services);
-	if (!logs) throw new AiError("notFound", "Gateway not found");
-	return logs;
+	const name = logName(c, call);
+	return (await logsOf(name, call.services)) ?? gatewayNotFound(name.gateway, call);
 }
 
 /** Text that is not complete is not JSON. A browser must not interpret the text of a model as a page of this origin. */

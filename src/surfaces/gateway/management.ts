@@ -7,18 +7,13 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { FieldNote } from "../../core/field-notes.ts";
 import { lazy } from "../../core/lazy.ts";
+import { notFound } from "../../core/not-found.ts";
 import { MAX_GATEWAYS, type RegistryFailure, type RegistryResult } from "../../gateways/durable/registry.ts";
 import { creationOf } from "../../gateways/logs/collection.ts";
 import { addressProblem } from "../../gateways/providers/public-host.ts";
 import { unservedGuard } from "../../gateways/run/guard-models.ts";
 import { redacted } from "../../gateways/secrets.ts";
-import {
-	DEFAULT_GATEWAY,
-	DEFAULT_SETTINGS,
-	GatewayCreate,
-	type GatewaySettings,
-	GatewayUpdate,
-} from "../../gateways/settings.ts";
+import { DEFAULT_GATEWAY, DEFAULT_SETTINGS, GatewayCreate, GatewayUpdate } from "../../gateways/settings.ts";
 import { settingsNotes } from "../../gateways/settings-notes.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
@@ -29,6 +24,8 @@ import { ACCOUNT, below } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 import { gatewayUrl } from "./gateway-wire.ts";
+
+type OfAccount = Pick<AppCall, "caller" | "services">;
 
 export const GATEWAYS = below(ACCOUNT, "/ai-gateway/gateways");
 
@@ -107,10 +104,11 @@ export const gatewayManagementRoutes: readonly AppRoute[] = defineRoutes(
 			summary: "Shows a gateway",
 			output: answer("gatewayAnswer"),
 			permission: "read",
-			handler: async (c, { caller, services }) =>
-				envelope(
-					redacted(found(await services.gateways.registry(caller.account).get(pathParameter(c, "gateway")))),
-				),
+			async handler(c, call) {
+				const id = pathParameter(c, "gateway");
+				const settings = await call.services.gateways.registry(call.caller.account).get(id);
+				return envelope(redacted(settings ?? (await gatewayNotFound(id, call))));
+			},
 		},
 		{
 			method: "PUT",
@@ -155,24 +153,26 @@ async function listGateways(c: Context, { caller, services }: AppCall): Promise<
 	return envelope(gateways.map(redacted), { result_info: pageInfo(query, gateways.length, total) });
 }
 
-async function createGateway(c: Context, { caller, services }: AppCall): Promise<Response> {
+async function createGateway(c: Context, call: AppCall): Promise<Response> {
+	const { caller, services } = call;
 	const { id, ...settings } = await readFields(GatewayCreate(), c.req.raw, services);
 	requireCollectors(settings, services);
 	requireGuardModels(settings, services);
 	return showResult(
 		await services.gateways.change(caller.account, id, (registry) => registry.create(id, settings)),
-		settingsNotes(settings),
+		{ id, call, messages: settingsNotes(settings) },
 	);
 }
 
-async function updateGateway(c: Context, { caller, services }: AppCall): Promise<Response> {
+async function updateGateway(c: Context, call: AppCall): Promise<Response> {
+	const { caller, services } = call;
 	const id = pathParameter(c, "gateway");
 	const settings = await readFields(GatewayUpdate(), c.req.raw, services);
 	requireCollectors(settings, services);
 	requireGuardModels(settings, services);
 	return showResult(
 		await services.gateways.change(caller.account, id, (registry) => registry.update(id, settings)),
-		settingsNotes(settings),
+		{ id, call, messages: settingsNotes(settings) },
 	);
 }
 
@@ -196,7 +196,8 @@ function requireGuardModels({ guardrails }: GatewayUpdate, services: AppServices
 	}
 }
 
-async function deleteGateway(c: Context, { caller, services }: AppCall): Promise<Response> {
+async function deleteGateway(c: Context, call: AppCall): Promise<Response> {
+	const { caller, services } = call;
 	const id = pathParameter(c, "gateway");
 	const result = await services.gateways.change(caller.account, id, (registry) => registry.delete(id));
 	if (result.ok)
@@ -204,7 +205,7 @@ async function deleteGateway(c: Context, { caller, services }: AppCall): Promise
 			services.gatewayLogs.of(caller.account, id).clear(creationOf(result.gateway).createdAt),
 			services.responseCaches.purge(caller.account, id),
 		]);
-	return showResult(result);
+	return showResult(result, { id, call });
 }
 
 async function showUrl(c: Context, call: AppCall): Promise<Response> {
@@ -212,21 +213,20 @@ async function showUrl(c: Context, call: AppCall): Promise<Response> {
 	return envelope(gatewayUrl(new URL(c.req.url).origin, call.caller, id, pathParameter(c, "provider")));
 }
 
-/** Throws 7002 for an unknown gateway. */
-export function found(settings: GatewaySettings | undefined): GatewaySettings {
-	if (!settings) throw new AiError("notFound", "Gateway not found");
-	return settings;
+/** Throws 7002, with the gateway that is probably meant. */
+export async function gatewayNotFound(id: string, { caller, services }: OfAccount): Promise<never> {
+	throw notFound("Gateway", id, { known: await services.gateways.knownNames(caller.account) });
 }
 
-/** The id of the gateway in the path. Throws 7002 for an unknown one. */
-export async function gatewayOf(c: Context, { caller, services }: AppCall): Promise<string> {
-	const id = pathParameter(c, "gateway");
-	found(await services.gateways.find(caller.account, id));
-	return id;
-}
+/** The id. Throws 7002 for an unknown gateway. */
+export const existingGateway = async (id: string, call: OfAccount): Promise<string> =>
+	(await call.services.gateways.find(call.caller.account, id)) ? id : gatewayNotFound(id, call);
 
-const FAILURES: Readonly<Record<RegistryFailure, () => AiError>> = {
-	absent: () => new AiError("notFound", "Gateway not found"),
+/** The gateway in the path. Throws 7002 for an unknown one. */
+export const gatewayOf = (c: Context, call: OfAccount): Promise<string> =>
+	existingGateway(pathParameter(c, "gateway"), call);
+
+const FAILURES: Readonly<Record<Exclude<RegistryFailure, "absent">, () => AiError>> = {
 	exists: () => new AiError("invalidGatewayRequest", "id: a gateway with this id exists"),
 	tooMany: () =>
 		new AiError(
@@ -235,7 +235,11 @@ const FAILURES: Readonly<Record<RegistryFailure, () => AiError>> = {
 		),
 };
 
-function showResult(result: RegistryResult, messages: readonly FieldNote[] = []): Response {
-	if (!result.ok) throw FAILURES[result.failure]();
-	return envelope(redacted(result.gateway), { messages });
+async function showResult(
+	result: RegistryResult,
+	{ id, call, messages = [] }: { id: string; call: AppCall; messages?: readonly FieldNote[] },
+): Promise<Response> {
+	if (result.ok) return envelope(redacted(result.gateway), { messages });
+	if (result.failure === "absent") return gatewayNotFound(id, call);
+	throw FAILURES[result.failure]();
 }

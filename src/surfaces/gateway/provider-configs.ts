@@ -9,6 +9,7 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
+import { idNotFound } from "../../core/not-found.ts";
 import { MAX_KEYS } from "../../gateways/durable/provider-access.ts";
 import { isProvider } from "../../gateways/providers/addresses.ts";
 import { customSlug } from "../../gateways/providers/custom-providers.ts";
@@ -106,6 +107,13 @@ async function save(c: Context, call: AppCall): Promise<Response> {
 	return stored.answer(saved);
 }
 
+/** Throws 7002. */
+async function keyNotFound(id: string, gateway: string, { caller, services }: AppCall): Promise<never> {
+	const keys = await services.providerAccesses.of(caller.account).keys(gateway);
+	const named = keys.map((key) => ({ id: key.id, names: [key.alias, key.provider_slug] }));
+	throw idNotFound("Provider key", id, named);
+}
+
 async function remove(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
 	const gateway = await gatewayOf(c, call);
@@ -113,6 +121,5 @@ async function remove(c: Context, call: AppCall): Promise<Response> {
 	const removed = await services.providerAccesses.change(caller.account, (tables) =>
 		tables.deleteKey(gateway, id),
 	);
-	if (!removed) throw new AiError("notFound", "Provider key not found");
-	return envelope(removed);
+	return envelope(removed ?? (await keyNotFound(id, gateway, call)));
 }

@@ -1,7 +1,6 @@
 /** Pages of comparisons, for replays and shadows. */
 import type { Context } from "hono";
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import type { LogCalls } from "../../gateways/client/gateway-logs.ts";
@@ -11,7 +10,7 @@ import { parseFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { logsOf } from "../gateway/log-access.ts";
-import { pageFields, pageInfo } from "../gateway/management.ts";
+import { gatewayNotFound, pageFields, pageInfo } from "../gateway/management.ts";
 import type { AppCall } from "../route.ts";
 
 const MAX_PER_PAGE = 50;
@@ -27,10 +26,9 @@ export const ComparisonsQuery = lazy(() => z.strictObject(pageFields(MAX_PER_PAG
 export const comparisonsQuery = (c: Context) => parseFields(ComparisonsQuery(), c.req.query(), "query");
 
 /** The logs of the gateway in the address. Throws 7002 for an unknown gateway. */
-export async function requireLogs(c: Context, { caller, services }: AppCall): Promise<Logs> {
-	const logs = await logsOf({ caller, gateway: pathParameter(c, "gateway") }, services);
-	if (!logs) throw new AiError("notFound", "Gateway not found");
-	return logs;
+export async function requireLogs(c: Context, call: AppCall): Promise<Logs> {
+	const gateway = pathParameter(c, "gateway");
+	return (await logsOf({ caller: call.caller, gateway }, call.services)) ?? gatewayNotFound(gateway, call);
 }
 
 /** A page of the comparisons of a source. */

@@ -7,9 +7,9 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { EngineUrl } from "../../backends/engine-url.ts";
-import { didYouMean } from "../../core/did-you-mean.ts";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
+import { idNotFound, notFound } from "../../core/not-found.ts";
 import { present } from "../../core/present.ts";
 import type { CircuitState } from "../../fleet/breaker.ts";
 import { readFields } from "../../http/account-request.ts";
@@ -173,8 +173,8 @@ function backendAt(c: Context, services: AppServices): PooledBackend {
 	const found = all.find(({ backend }) => backend === name);
 	if (found) return found;
 	const names = all.map(({ backend }) => backend);
-	const cure = didYouMean(name, names) || ": no route names one with an address (GET /client/v4/pools)";
-	throw new AiError("notFound", `Backend not found${cure}`);
+	const cure = "; no route names one with an address (GET /client/v4/pools)";
+	throw notFound("Backend", name, { known: names, cure });
 }
 
 async function replicaAt(
@@ -184,14 +184,16 @@ async function replicaAt(
 	const backend = backendAt(c, services);
 	await services.pools.refreshLists([backend]);
 	const id = pathParameter(c, "replica");
-	const replica = services.pools.status(backend).find(({ url }) => replicaId(url) === id);
+	const all = services.pools.status(backend);
+	const replica = all.find(({ url }) => replicaId(url) === id);
 	if (replica) return { backend, replica };
-	throw new AiError("notFound", "Replica not found: GET /client/v4/pools/{backend} has the ids");
+	const named = all.map(({ url }) => ({ id: replicaId(url), names: [url] }));
+	throw idNotFound("Replica", id, named, `; GET /client/v4/pools/${backend.backend} has the ids`);
 }
 
 function showReplica(backend: PooledBackend, url: string, services: AppServices): Response {
 	const replica = services.pools.status(backend).find((one) => one.url === url);
-	if (!replica) throw new AiError("notFound", "Replica not found");
+	if (!replica) throw notFound("Replica", url);
 	return envelope(replicaJson(replica, circuitsOf(backend.backend, services)));
 }
 

@@ -362,9 +362,16 @@ describe("commands", () => {
 			for (const after of [tokens, again()]) {
 				expect(after.check("t", "run")).toEqual(refusedAs("authentication"));
 				expect(after.run({ kind: "get", maker: OPERATOR, id: "t" })).toEqual(
-					refusedAs("notFound", "Token not found"),
+					refusedAs("notFound", 'Token not found: "t"; GET …/tokens lists the ids'),
 				);
 			}
+		}));
+
+	it("repeat no value of a token that was sent in the place of an id", () =>
+		within(({ tokens }) => {
+			expect(tokens.run({ kind: "get", maker: OPERATOR, id: newTokenText("acme") })).toEqual(
+				refusedAs("notFound", 'Token not found: "glt_…"; GET …/tokens lists the ids'),
+			);
 		}));
 
 	it("list by time of issue, in pages, without expired tokens", () =>

@@ -90,13 +90,13 @@ it("reads and changes the log of a request", async () => {
 
 it("finds no log and no AutoRAG", async () => {
 	const gateway = AI.gateway("mine");
-	const notFound = { name: "AiGatewayLogNotFound", message: "Log Not Found" };
+	const notFound = { name: "AiGatewayLogNotFound", message: 'Log Not Found: "1" in the gateway "mine"' };
 	expect(await thrownBy(gateway.getLog("1"))).toMatchObject(notFound);
 	expect(await thrownBy(gateway.patchLog("1", { feedback: 1 }))).toMatchObject(notFound);
 	expect(await AI.autorag("mine").list()).toEqual([]);
 	const search = AI.autorag("mine").search({ query: "q" });
 	expect(await thrownBy(search)).toMatchObject({
 		name: "AutoRAGNotFoundError",
-		message: "ai_search_not_found",
+		message: 'ai_search_not_found: "mine" in the namespace "default"',
 	});
 });

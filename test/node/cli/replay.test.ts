@@ -120,7 +120,7 @@ it("refuses bad options with the reason", async () => {
 		[["new", "--filter", "model"], "error: --filter model: expected such as model=gpt-5"],
 		[["new", "--filter", "modell=a"], "filters[0]"],
 		[["unknown"], "No such model unknown"],
-		[["new", "--gateway", "absent"], "error: Gateway not found [code: 7002] (HTTP 404)\n"],
+		[["new", "--gateway", "absent"], 'error: Gateway not found: "absent" [code: 7002] (HTTP 404)\n'],
 		[["--id", "absent"], "error: No such Replay object: absent [code: 7002] (HTTP 404)\n"],
 	] as const) {
 		const { code, stderr } = await run(...args);

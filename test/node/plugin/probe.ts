@@ -186,6 +186,9 @@ export const SEARCH_PROBED: Awaited<ReturnType<typeof probeSearch>> = {
 	events: ["event: chunks", true],
 	several: [["notes", PASSAGE]],
 	instances: ["team-a", "notes"],
-	unknown: { name: "AiSearchNotFoundError", message: "ai_search_not_found" },
+	unknown: {
+		name: "AiSearchNotFoundError",
+		message: 'ai_search_not_found: "none" in the namespace "default"',
+	},
 	refused: { name: "AiSearchError", message: "missing_user_query" },
 };

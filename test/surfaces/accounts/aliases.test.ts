@@ -109,9 +109,14 @@ describe("the API", () => {
 		]);
 		expect((await send("/ai/aliases/team/best", token, { method: "DELETE" })).status).toBe(200);
 		expect((await run("team/best", token)).status).toBe(404);
-		expect(await failureOf(await send("/ai/aliases/team/best", token, { method: "DELETE" }))).toBe(
-			"404 7002: Alias not found",
-		);
+		for (const method of ["GET", "DELETE"]) {
+			expect(await failureOf(await send("/ai/aliases/team/best", token, { method }))).toBe(
+				'404 7002: Alias not found: "team/best"',
+			);
+			expect(await failureOf(await send("/ai/aliases/fats", token, { method }))).toBe(
+				'404 7002: Alias not found: "fats"; did you mean "fast"?',
+			);
+		}
 	});
 
 	it("requires a token that may write to set aliases, and one that may read to list them", async () => {

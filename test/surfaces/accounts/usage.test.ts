@@ -294,7 +294,9 @@ describe("/ai/usage/leases", () => {
 		expect((await list()).result).toMatchObject([forgiven]);
 		expect(await neurons()).toBe(9007.199255);
 		const other = await send("/ai/usage/leases/one/forgive", ADMIN, { method: "POST" });
-		expect(await failureOf(other)).toBe("404 7002: Charged lease not found");
+		expect(await failureOf(other)).toBe(
+			'404 7002: Charged lease not found: "one"; GET …/ai/usage/leases lists them',
+		);
 	});
 });
 

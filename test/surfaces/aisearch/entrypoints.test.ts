@@ -68,7 +68,7 @@ describe("AiSearchNamespace", () => {
 		const absent = bound<Namespace>("AiSearchNamespace", { account, namespace: "team-c" });
 		expect(await failure(absent.list())).toEqual({
 			name: "AiSearchNotFoundError",
-			message: "namespace_not_found",
+			message: 'namespace_not_found: "team-c"; did you mean "team-a"?',
 		});
 	});
 
@@ -82,7 +82,7 @@ describe("AiSearchNamespace", () => {
 		const query = { query: "reset password", ai_search_options: { instance_ids: ["docs", "none"] } };
 		expect(await namespace.search(query)).toMatchObject({
 			chunks: [{ instance_id: "docs", text: TEXT }],
-			errors: [{ instance_id: "none", message: "ai_search_not_found" }],
+			errors: [{ instance_id: "none", message: 'ai_search_not_found: "none" in the namespace "default"' }],
 		});
 		expect(await namespace.list()).toMatchObject({
 			result: [{ id: "docs" }],
@@ -91,13 +91,13 @@ describe("AiSearchNamespace", () => {
 		await namespace.delete("docs");
 		expect(await failure(docs.info())).toEqual({
 			name: "AiSearchNotFoundError",
-			message: "ai_search_not_found",
+			message: 'ai_search_not_found: "docs" in the namespace "default"',
 		});
 	});
 
 	it("throws the errors of the product", async () => {
 		expect(await failure(namespace.get("none").search({ query: "x" }))).toEqual({
-			...{ name: "AiSearchNotFoundError", message: "ai_search_not_found" },
+			...{ name: "AiSearchNotFoundError", message: 'ai_search_not_found: "none" in the namespace "default"' },
 		});
 		expect(await failure(namespace.create({ id: "Docs" }))).toMatchObject({ name: "AiSearchError" });
 		expect(await failure(namespace.search({ query: "x" }))).toMatchObject({ name: "AiSearchError" });
@@ -137,7 +137,9 @@ describe("AiSearchInstance", () => {
 		const events = (await docs.chatCompletions({ messages, stream: true })) as ReadableStream;
 		expect(await new Response(events).text()).toMatch(/^event: chunks\ndata: \[\{"id":/);
 		await items.delete(uploaded.id);
-		expect(await failure(item.info())).toEqual({ name: "AiSearchNotFoundError", message: "item_not_found" });
+		expect(await failure(item.info())).toEqual({
+			...{ name: "AiSearchNotFoundError", message: `item_not_found: "${uploaded.id}"` },
+		});
 		expect(await failure(items.upload("a.exe", "x"))).toEqual({
 			name: "AiSearchError",
 			message: "unsupported_file_type",

@@ -30,7 +30,9 @@ describe("namespaces", () => {
 			"Guides",
 		);
 		expect((await api.delete("/namespaces/team-a")).result).toEqual({ name: "team-a" });
-		expect(await api.get("/namespaces/team-a")).toMatchObject(failure(404, 7063, "namespace_not_found"));
+		expect(await api.get("/namespaces/team-a")).toMatchObject(
+			failure(404, 7063, 'namespace_not_found: "team-a"'),
+		);
 	});
 
 	it("refuse what the product refuses", async () => {
@@ -51,7 +53,7 @@ describe("namespaces", () => {
 			],
 		});
 		expect(await api.post("/namespaces/team-b/instances", { id: "docs" })).toMatchObject(
-			failure(404, 7063, "namespace_not_found"),
+			failure(404, 7063, 'namespace_not_found: "team-b"; did you mean "team-a"?'),
 		);
 	});
 });
@@ -95,7 +97,12 @@ describe("instances", () => {
 			...{ score_threshold: 0.2, max_num_results: 5 },
 		});
 		expect(await api.delete("/instances/docs")).toMatchObject({ status: 200, result: { id: "docs" } });
-		expect(await api.get("/instances/docs")).toMatchObject(failure(404, 7002, "ai_search_not_found"));
+		expect(await api.get("/instances/docs")).toMatchObject(
+			failure(404, 7002, 'ai_search_not_found: "docs" in the namespace "default"'),
+		);
+		expect(await api.get("/instances/fqa")).toMatchObject(
+			failure(404, 7002, 'ai_search_not_found: "fqa" in the namespace "default"; did you mean "faq"?'),
+		);
 		expect(await api.delete("/instances/docs")).toMatchObject({ status: 404 });
 	});
 
@@ -298,9 +305,12 @@ describe("items", () => {
 			result: [{ action: "indexed", message: "The item is indexed. Chunks: 1", chunkCount: 1 }],
 			result_info: { count: 1, per_page: 1, truncated: true, cursor: expect.stringMatching(/^\d+$/) },
 		});
+		expect(await api.delete("/instances/docs/items/guides%2Fpasswords.md")).toMatchObject(
+			failure(404, 7041, `item_not_found: "guides/passwords.md"; the id of this key is "${item.id}"`),
+		);
 		expect(await api.delete(path)).toMatchObject({ status: 200, result: { key: "guides/passwords.md" } });
 		await api.runAll();
-		expect(await api.get(path)).toMatchObject(failure(404, 7041, "item_not_found"));
+		expect(await api.get(path)).toMatchObject(failure(404, 7041, `item_not_found: "${item.id}"`));
 		expect((await api.get("/instances/docs/stats")).result).toMatchObject({
 			...{
 				completed: 0,
@@ -402,7 +412,9 @@ describe("items", () => {
 		expect(await api.post("/instances/docs/items", form)).toMatchObject(
 			failure(400, 7060, "unsupported_file_type"),
 		);
-		expect(await api.upload("a.md", "x", {}, "faq")).toMatchObject(failure(404, 7002, "ai_search_not_found"));
+		expect(await api.upload("a.md", "x", {}, "faq")).toMatchObject(
+			failure(404, 7002, 'ai_search_not_found: "faq" in the namespace "default"'),
+		);
 	});
 
 	it("need room in the account", async () => {
@@ -452,7 +464,9 @@ describe("jobs", () => {
 		expect(await api.patch(path, { action: "cancel" })).toMatchObject(
 			failure(400, 7046, "job_cannot_be_cancelled"),
 		);
-		expect(await api.get("/instances/docs/jobs/none")).toMatchObject(failure(404, 7021, "job_not_found"));
+		expect(await api.get("/instances/docs/jobs/none")).toMatchObject(
+			failure(404, 7021, 'job_not_found: "none"'),
+		);
 	});
 
 	it("can be cancelled: what has not begun does not run, and is found as it was before", async () => {

@@ -1,5 +1,6 @@
 /** Aliases of a gateway and `cloudflare/auto`: their management, and requests on every surface. */
 import { describe, expect, it } from "vitest";
+import { AiError } from "../../../src/core/errors.ts";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import { BASE, CALLER, completion, testGateway, upstream } from "../../gateway.ts";
 import { GATEWAY_SETTINGS } from "./gateway-settings.ts";
@@ -70,7 +71,7 @@ function world(failing: readonly string[] = []) {
 			}),
 			{ caller: CALLER },
 		);
-	return { send, manage, bind, gateway, requests };
+	return { send, manage, bind, gateway, requests, services };
 }
 
 const alias = (models: readonly string[], routing = "fallback") => ({ name: "assistant", routing, models });
@@ -104,7 +105,23 @@ describe("the management of aliases", () => {
 			result: { name: "assistant" },
 		});
 		for (const [method, body] of [["GET"], ["DELETE"], ["PUT", { models: [] }]] as const)
-			expect(await manage(method, "/assistant", body)).toMatchObject({ status: 404 });
+			expect(await manage(method, "/assistant", body)).toMatchObject({
+				...{ status: 404, errors: [{ code: 7002, message: 'Alias not found: "assistant"' }] },
+			});
+		await manage("POST", "", alias([SOL]));
+		expect(await manage("DELETE", "/custom%2Fassitant")).toMatchObject({
+			errors: [{ message: 'Alias not found: "assitant"; did you mean "assistant"?' }],
+		});
+	});
+
+	it("stores an alias whose models cannot be checked, and tells so", async () => {
+		const { manage, services } = world();
+		services.providerAccesses.find = () => Promise.reject(new AiError("ledgerUnavailable"));
+		const message = /^stored, but whether its models can be called is not known now: ./;
+		const checked = { status: 200, messages: [{ code: 7001, message: expect.stringMatching(message) }] };
+		expect(await manage("POST", "", alias([SOL]))).toMatchObject(checked);
+		expect(await manage("PUT", "/assistant", { models: [LUNA] })).toMatchObject(checked);
+		expect(await manage("GET", "/assistant")).toMatchObject({ status: 200, result: { models: [LUNA] } });
 	});
 
 	it.each<[string, readonly string[], RegExp[]]>([

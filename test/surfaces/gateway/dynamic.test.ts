@@ -383,7 +383,7 @@ describe("the management of dynamic routes", () => {
 		const created = { method: "POST", headers: { "content-type": "application/json" }, body };
 		for (const init of [{}, created])
 			expect(await (await app.request(path, init)).json()).toMatchObject({
-				errors: [{ code: 7002, message: "Gateway not found" }],
+				errors: [{ code: 7002, message: `Gateway not found: "${"x".repeat(64)}…"` }],
 			});
 	});
 
@@ -393,10 +393,14 @@ describe("the management of dynamic routes", () => {
 		for (const path of ["/none", "/none/versions", `/${id}/versions/none`])
 			expect(await call("GET", path)).toMatchObject({ success: false, errors: [{ code: 7002 }] });
 		expect(await call("POST", `/${id}/deployments`, { version_id: "none" })).toMatchObject({
-			errors: [{ code: 7002, message: "Version not found" }],
+			errors: [{ code: 7002, message: 'Version not found: "none"' }],
 		});
 		expect(await call("POST", "/none/deployments", { version_id: "none" })).toMatchObject({
-			errors: [{ code: 7002, message: "Route not found" }],
+			errors: [{ code: 7002, message: 'Route not found: "none"' }],
 		});
+		for (const name of ["support", "suport"])
+			expect(await call("DELETE", `/${name}`)).toMatchObject({
+				errors: [{ code: 7002, message: `Route not found: "${name}"; the id of "support" is "${id}"` }],
+			});
 	});
 });

@@ -573,7 +573,7 @@ describe("features that are not available", () => {
 		expect(await response.json()).toEqual({
 			result: null,
 			success: false,
-			errors: [{ code: 7002, message: "Log Not Found" }],
+			errors: [{ code: 7002, message: 'Log Not Found: "log-1" in the gateway "g"' }],
 			messages: [],
 		});
 	});

@@ -232,7 +232,7 @@ describe("the log of a request", () => {
 		expect(row).not.toHaveProperty("request_head");
 		expect(row).not.toHaveProperty("response_head");
 		expect(await failureOf(await send(`/main/logs/${row.id}/request`))).toBe(
-			"404 7002: The log has no such content",
+			`404 7002: The log "${row.id}" has no request`,
 		);
 		const none = await run([step(HI)], { "cf-aig-collect-log": "false" });
 		await none.text();
@@ -493,7 +493,7 @@ describe("the API of logs", () => {
 		);
 		const unknown = "/main/logs/01000000-0000-7000-8000-000000000000";
 		expect(await failureOf(await send(unknown, json("PATCH", { feedback: 1 })))).toBe(
-			"404 7002: Log Not Found",
+			'404 7002: Log Not Found: "01000000-0000-7000-8000-000000000000" in the gateway "main"',
 		);
 	});
 

@@ -57,12 +57,12 @@ describe("the management API", () => {
 			success: true,
 			result: { id: "mine" },
 		});
-		expect(await failureOf(await send("/mine"))).toBe("404 7002: Gateway not found");
+		expect(await failureOf(await send("/mine"))).toBe('404 7002: Gateway not found: "mine"');
 	});
 
 	it("applies a change to the next request", async () => {
 		const { create, send, account } = newGateways();
-		expect(await failureOf(await send("/mine/url/openai"))).toBe("404 7002: Gateway not found");
+		expect(await failureOf(await send("/mine/url/openai"))).toBe('404 7002: Gateway not found: "mine"');
 		await create("mine");
 		expect(await (await send("/mine/url/openai")).json()).toMatchObject({
 			result: `http://gateway/v1/${account}/mine/openai`,
@@ -282,10 +282,13 @@ describe("the management API", () => {
 	});
 
 	it("refuses an invalid query and an update of no gateway", async () => {
-		const { send } = newGateways();
+		const { create, send } = newGateways();
+		await create("main");
 		for (const query of ["page=0", "page=x", "per_page=101", "per_page=-1"])
 			expect(await failureOf(await send(`?${query}`))).toContain("400 7001: ");
-		expect(await failureOf(await send("/none", json("PUT", SETTINGS)))).toBe("404 7002: Gateway not found");
+		expect(await failureOf(await send("/none", json("PUT", SETTINGS)))).toBe(
+			'404 7002: Gateway not found: "none"',
+		);
 		expect(await failureOf(await send("/none", json("PUT", { ...SETTINGS, cache_ttl: "x" })))).toContain(
 			"400 7001: cache_ttl: expected a number, found text",
 		);
@@ -293,7 +296,15 @@ describe("the management API", () => {
 		expect(await failureOf(await send("/none", json("PUT", { ...SETTINGS, guardrails })))).toBe(
 			"400 7001: guardrails.prompt.S14: expected the hazards S1 to S13 and P1",
 		);
-		expect(await failureOf(await send("/none", { method: "DELETE" }))).toBe("404 7002: Gateway not found");
+		for (const [path, init] of [
+			["/mian", { method: "DELETE" }],
+			["/mian", {}],
+			["/mian/logs", {}],
+			["/mian/cache/purge", { method: "POST" }],
+		] as const)
+			expect(await failureOf(await send(path, init))).toBe(
+				'404 7002: Gateway not found: "mian"; did you mean "main"?',
+			);
 	});
 
 	it("shows no secret, and keeps the secrets of settings that are written back", async () => {
@@ -513,6 +524,20 @@ describe("a stored object with an unknown field", () => {
 			});
 		const written = { ...token, policies: policies({}, { meta: { key: "scopes", value: "" } }) };
 		expect((await answerTo("POST", "/tokens", written)).status).toBe(200);
+	});
+
+	it("has an id, which the refusal of its name has", async () => {
+		const refused = async (method: string, path: string) =>
+			failureOf(await send(path, ADMIN, json(method, {})));
+		const provider = `Custom provider not found: "our"; the id of "ours" is "${ids.custom_provider}"`;
+		for (const method of ["PATCH", "DELETE"])
+			expect(await refused(method, "/ai-gateway/custom-providers/our")).toBe(`404 7002: ${provider}`);
+		const keys = "/ai-gateway/gateways/mine/provider_configs";
+		const { id } = await post(keys, { provider_slug: "openai", alias: "production", secret: "sk-example" });
+		expect(await refused("DELETE", `${keys}/production`)).toBe(
+			`404 7002: Provider key not found: "production"; the id of "production" is "${id}"`,
+		);
+		expect(await refused("DELETE", `${keys}/none`)).toBe('404 7002: Provider key not found: "none"');
 	});
 
 	it("names a field that the request cannot change, but none that is written back as it was read", async () => {

@@ -139,9 +139,9 @@ describe("replicas", () => {
 	it("of a misspelled backend have the one that is meant", async () => {
 		const { gateway } = operated(TWO);
 		const refused = async (name: string) => failureOf(await gateway.send(`${V4}/pools/${name}`, ADMIN));
-		expect(await refused("othr")).toBe('404 7002: Backend not found; did you mean "other"?');
+		expect(await refused("othr")).toBe('404 7002: Backend not found: "othr"; did you mean "other"?');
 		expect(await refused("absent")).toBe(
-			"404 7002: Backend not found: no route names one with an address (GET /client/v4/pools)",
+			'404 7002: Backend not found: "absent"; no route names one with an address (GET /client/v4/pools)',
 		);
 	});
 
@@ -158,7 +158,7 @@ describe("replicas", () => {
 			"400 1001: url: expected the http or https address of an engine, found an address that does not begin with http:// or https://",
 		);
 		expect((await call("PATCH", "/replicas/0", { state: "draining" })).failure).toBe(
-			"404 7002: Replica not found: GET /client/v4/pools/{backend} has the ids",
+			`404 7002: Replica not found: "0"; GET /client/v4/pools/${backend} has the ids`,
 		);
 		expect((await call("PATCH", "/replicas/0", { state: "removed" })).failure).toMatch(/^400 1001: state: /);
 	});

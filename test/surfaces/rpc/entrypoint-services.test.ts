@@ -153,7 +153,7 @@ describe("gateway", () => {
 
 	it("finds no log", async () => {
 		const gateway = await ai.gateway("mine");
-		const notFound = { name: "AiGatewayLogNotFound", message: "Log Not Found" };
+		const notFound = { name: "AiGatewayLogNotFound", message: 'Log Not Found: "1" in the gateway "mine"' };
 		expect(await failure(gateway.getLog("1"))).toMatchObject(notFound);
 		expect(await failure(gateway.patchLog("1", { feedback: 1 }))).toMatchObject(notFound);
 	});

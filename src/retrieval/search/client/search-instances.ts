@@ -4,7 +4,8 @@ import type { Caller } from "../../../pipeline/request.ts";
 import type { RemoteCalls } from "../../../storage/remote-calls.ts";
 import type { SearchInstanceObject } from "../durable/search-instance.ts";
 import type { InstanceQuery, SearchRegistryObject } from "../durable/search-registry.ts";
-import { searchFailure } from "../failures.ts";
+import { instanceNotFound, namespaceNotFound, searchFailure } from "../failures.ts";
+import { MAX_LISTED } from "../limits.ts";
 import type { NamespaceEndpoint, PublicEndpoint } from "../public-endpoint.ts";
 import {
 	type ConfigChanges,
@@ -92,8 +93,7 @@ export class SearchInstances {
 	/** Throws 7063. */
 	async namespace(account: string, name: string): Promise<SearchNamespace> {
 		const namespace = await this.#registry(account, (registry) => registry.namespace(name));
-		if (!namespace) throw searchFailure("searchNamespaceNotFound");
-		return namespace;
+		return namespace ?? this.#noNamespace(account, name);
 	}
 
 	namespaces(account: string): Promise<SearchNamespace[]> {
@@ -125,7 +125,7 @@ export class SearchInstances {
 	async deleteNamespace(account: string, name: string): Promise<void> {
 		if (name === DEFAULT_NAMESPACE) throw searchFailure("searchDefaultNamespace");
 		const deletion = await this.#registry(account, (registry) => registry.deleteNamespace(name));
-		if (deletion === "missing") throw searchFailure("searchNamespaceNotFound");
+		if (deletion === "missing") await this.#noNamespace(account, name);
 		if (deletion === "not-empty") throw searchFailure("searchNamespaceNotEmpty");
 	}
 
@@ -152,7 +152,7 @@ export class SearchInstances {
 			registry.create(record, settings.maxInstances),
 		);
 		if (creation === "exists") throw searchFailure("searchExists");
-		if (creation === "no-namespace") throw searchFailure("searchNamespaceNotFound");
+		if (creation === "no-namespace") await this.#noNamespace(account, namespace);
 		if (creation === "too-many") throw searchFailure("tooManySearchInstances", "AI_SEARCH.max_instances");
 		await this.#setup(account, record);
 		return record;
@@ -165,8 +165,7 @@ export class SearchInstances {
 	/** Throws 7002. */
 	async open(account: string, namespace: string, id: string): Promise<OpenInstance> {
 		const record = await this.find(account, namespace, id);
-		if (!record) throw searchFailure("searchNotFound");
-		return this.opened(account, record);
+		return this.opened(account, record ?? (await this.#noInstance(account, namespace, id)));
 	}
 
 	find(account: string, namespace: string, id: string): Promise<InstanceRecord | undefined> {
@@ -205,7 +204,7 @@ export class SearchInstances {
 			...(changes.public_endpoint_params?.enabled && { publisher: ownerOf(caller) }),
 		};
 		const replaced = await this.#registry(account, (registry) => registry.replace(changed));
-		if (!replaced) throw searchFailure("searchNotFound");
+		if (!replaced) await this.#noInstance(account, record.namespace, record.id);
 		await this.#setup(account, changed);
 		if (reindexes) await this.#reindex(account, changed);
 		return changed;
@@ -214,8 +213,7 @@ export class SearchInstances {
 	/** Throws 7002. */
 	async delete(account: string, namespace: string, id: string): Promise<InstanceRecord> {
 		const record = await this.#registry(account, (registry) => registry.delete(account, namespace, id));
-		if (!record) throw searchFailure("searchNotFound");
-		return record;
+		return record ?? this.#noInstance(account, namespace, id);
 	}
 
 	/** Counts a request of the public endpoint of an instance. Throws 60003, 60004, 60005. */
@@ -255,6 +253,22 @@ export class SearchInstances {
 
 	usage(account: string): Promise<SearchUsage> {
 		return this.#registry(account, (registry) => registry.usage());
+	}
+
+	async #noNamespace(account: string, name: string): Promise<never> {
+		throw namespaceNotFound(
+			name,
+			(await this.namespaces(account)).map((one) => one.name),
+		);
+	}
+
+	async #noInstance(account: string, namespace: string, id: string): Promise<never> {
+		const { values } = await this.list(account, { namespace, page: 1, perPage: MAX_LISTED });
+		throw instanceNotFound(
+			id,
+			namespace,
+			values.map((one) => one.id),
+		);
 	}
 
 	#setup(account: string, { config, id, namespace, object }: InstanceRecord): Promise<void> {

@@ -1,0 +1,34 @@
+/** 7002: a thing of the account or of the operator that does not exist, by the name that was asked for. */
+import { didYouMean, nearNames, quote } from "./did-you-mean.ts";
+import { AiError } from "./errors.ts";
+
+/** A longer name is truncated. */
+const MAX_SHOWN = 64;
+
+/** As messages show a name of a request. */
+export const quotedName = (name: string): string =>
+	quote(name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN).toWellFormed()}…` : name.toWellFormed());
+
+interface Hints {
+	/** The names that exist. */
+	known?: readonly string[];
+	/** The end of the sentence if none of them is near. */
+	cure?: string;
+}
+
+export const notFound = (kind: string, name: string, { known = [], cure = "" }: Hints = {}): AiError =>
+	new AiError("notFound", `${kind} not found: ${quotedName(name)}${didYouMean(name, known) || cure}`);
+
+interface NamedById {
+	id: string;
+	names: readonly string[];
+}
+
+/** The same of a thing that has an id, in whose place the caller may have sent a name. `cure`: if no name is near. */
+export function idNotFound(kind: string, id: string, things: readonly NamedById[], cure = ""): AiError {
+	const names = things.flatMap((thing) => thing.names.map((name) => ({ id: thing.id, name })));
+	const [near] = nearNames(id, names, ({ name }) => name);
+	return notFound(kind, id, {
+		cure: near ? `; the id of ${quotedName(near.name)} is ${quote(near.id)}` : cure,
+	});
+}
