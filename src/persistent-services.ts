@@ -19,6 +19,7 @@ import { workersOf } from "./config/workers.ts";
 import { DeletedAccounts, isAccountDeleted } from "./core/deleted-accounts.ts";
 import { diskSpace } from "./core/disk-space.ts";
 import { AiError } from "./core/errors.ts";
+import { hintOnce } from "./core/hints.ts";
 import { LazyTimers } from "./core/lazy-timer.ts";
 import { callsOfPart } from "./core/object-parts.ts";
 import { OpenObjects } from "./core/open-objects.ts";
@@ -224,6 +225,7 @@ export function createPersistent(
 			requireObject: (name) => void GATEWAY.getByName(name),
 			open: gatewayRules.anyGateway,
 		}),
+		...(gatewayRules.anyGateway && { hint: hintOnce() }),
 		observers: [ledgerObserver(ledgers), ...unbilledObservers],
 		unbilledObservers,
 		jobPace,

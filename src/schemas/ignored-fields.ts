@@ -12,25 +12,39 @@ interface IgnoredOptions {
 	/** The object as the answer shows it. A client that writes back what it has read makes no mistake. */
 	shown?: unknown;
 	path?: string;
+	/** The whole is a loose object, whose other fields are read elsewhere: of them, those with the name of a field inside it are ignored. */
+	isLoose?: boolean;
 }
 
-/** A sentence for each such field, at most 8, with the name or the place that is probably meant. `null` is as absent. */
-export function ignoredIn(schema: z.ZodType, sent: unknown, options: IgnoredOptions = {}): string[] {
-	const notes: string[] = [];
-	for (const note of ignored(schema, sent, { path: "", ...options, top: schema }))
-		if (notes.push(note) === MAX_NOTES) break;
-	return notes;
-}
-
-interface Place {
+interface IgnoredField {
 	path: string;
-	shown?: unknown;
+	/** A sentence with the name or the place that is probably meant. */
+	note: string;
+}
+
+/** At most 8. `null` is as absent. */
+export function ignoredFieldsIn(
+	schema: z.ZodType,
+	sent: unknown,
+	options: IgnoredOptions = {},
+): IgnoredField[] {
+	const fields: IgnoredField[] = [];
+	for (const field of ignored(schema, sent, { path: "", ...options, top: schema }))
+		if (fields.push(field) === MAX_NOTES) break;
+	return fields;
+}
+
+export const ignoredIn = (...request: Parameters<typeof ignoredFieldsIn>): string[] =>
+	ignoredFieldsIn(...request).map(({ note }) => note);
+
+interface Place extends Omit<IgnoredOptions, "path"> {
+	path: string;
 	/** The schema of the whole. */
 	top: unknown;
 }
 
-function* ignored(schema: unknown, sent: unknown, place: Place): Generator<string, void> {
-	const { path, shown, top } = place;
+function* ignored(schema: unknown, sent: unknown, place: Place): Generator<IgnoredField, void> {
+	const { isLoose = false, path, shown, top } = place;
 	const list = unwrapped(schema);
 	if (list instanceof z.ZodArray && Array.isArray(sent)) {
 		for (const [index, item] of sent.entries())
@@ -40,19 +54,29 @@ function* ignored(schema: unknown, sent: unknown, place: Place): Generator<strin
 	const object = objectIn(schema);
 	if (!object || !isRecord(sent)) return;
 	const { shape } = object;
+	const inner = isLoose ? new Set(namesInside(shape)) : undefined;
 	for (const [name, value] of Object.entries(sent)) {
 		const at = path === "" ? name : `${path}.${name}`;
 		const inShown = isRecord(shown) && Object.hasOwn(shown, name) ? shown[name] : undefined;
 		if (Object.hasOwn(shape, name)) yield* ignored(shape[name], value, { top, path: at, shown: inShown });
-		else if (value !== null && inShown === undefined && object.def.catchall === undefined)
-			yield ignoredField(name, at, Object.keys(shape), top);
+		else if (value !== null && inShown === undefined && (inner ? inner.has(name) : !object.def.catchall))
+			yield { path: at, note: noteOf(name, at, Object.keys(shape), top) };
 	}
 }
 
-function ignoredField(name: string, path: string, known: readonly string[], top: unknown): string {
+function noteOf(name: string, path: string, known: readonly string[], top: unknown): string {
 	const note = unknownField(name, known, { path, consequence: "ignored" });
 	const places = note.endsWith("?") ? [] : [...placesOf(name, top, "")];
 	return places.length > 0 ? note + asQuestion(...places) : note;
+}
+
+/** The names of the fields below those of a shape. */
+function* namesInside(shape: Readonly<Record<string, unknown>>): Generator<string, void> {
+	for (const schema of Object.values(shape)) {
+		const inner = objectIn(schema)?.shape ?? {};
+		yield* Object.keys(inner);
+		yield* namesInside(inner);
+	}
 }
 
 /** The paths of the fields with this name. */

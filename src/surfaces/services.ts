@@ -1,5 +1,6 @@
 /** The services of the handlers: those of all rooms, and those of the operator's routes. Types only. */
 import type { DeletedAccounts } from "../core/deleted-accounts.ts";
+import type { Hint } from "../core/hints.ts";
 import type { CountReport } from "../core/shared-count.ts";
 import type { GatewayServices } from "../gateways/services.ts";
 import type { HttpServices } from "../http/services.ts";
@@ -45,6 +46,8 @@ export interface AppServices
 	/** Deletes everything in an object of an account. Returns the number of rows, or nothing if it must be called again. */
 	eraseObject(binding: ErasableBinding, name: string): Promise<number | undefined>;
 	deletedAccounts: DeletedAccounts;
+	/** What an answer of the product's format, or a binding, has no place for. Absent: the gateway is not for development. */
+	hint?: Hint;
 	/** A static file of the deployment, by its name. Absent: there are none. */
 	assets?(file: string): Promise<Response>;
 	/** What this process holds, by class. */

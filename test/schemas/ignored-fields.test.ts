@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { ignoredIn } from "../../src/schemas/ignored-fields.ts";
+import { ignoredFieldsIn, ignoredIn } from "../../src/schemas/ignored-fields.ts";
 
 const schema = z.object({
 	name: z.string(),
@@ -36,6 +36,18 @@ describe("fields that a schema ignores", () => {
 		["nothing like it", { zebra: 1 }, ["zebra: unknown, ignored"]],
 	])("%s", (_, sent, notes) => {
 		expect(ignoredIn(schema, sent)).toEqual(notes);
+	});
+
+	it("of a loose object are those with the name of an inner field", () => {
+		const sent = { name: "a", limit: 2, temperature: 1, options: { limits: 1, rules: [{ fild: "x" }] } };
+		expect(ignoredFieldsIn(schema.loose(), sent, { isLoose: true })).toEqual([
+			{ path: "limit", note: 'limit: unknown, ignored; did you mean "options.limit"?' },
+			{ path: "options.limits", note: 'options.limits: unknown, ignored; did you mean "limit"?' },
+			{
+				path: "options.rules[0].fild",
+				note: 'options.rules[0].fild: unknown, ignored; did you mean "field"?',
+			},
+		]);
 	});
 
 	it("are at most eight, and none that the answer shows", () => {

@@ -3,6 +3,7 @@
  * effect at once, a change in another isolate within that time.
  */
 import { FreshCache } from "../../core/fresh-cache.ts";
+import { hintOnce } from "../../core/hints.ts";
 import type { GatewayPage, GatewayRegistry, RegistryResult } from "../durable/registry.ts";
 import { DEFAULT_SETTINGS, GatewayId, type GatewaySettings, type GatewayUpdate } from "../settings.ts";
 import { callObject } from "./call-object.ts";
@@ -30,12 +31,9 @@ interface GatewaysServices {
 	open?: boolean;
 }
 
-/** Later ids have no warning of their own. */
-const MAX_WARNINGS = 100;
-
 export class Gateways {
 	readonly #services: GatewaysServices;
-	readonly #warned = new Set<string>();
+	readonly #hint = hintOnce();
 	readonly #cached: FreshCache<GatewaySettings | undefined>;
 	readonly #names: FreshCache<string[]>;
 
@@ -66,7 +64,8 @@ export class Gateways {
 				open ? registry(account).serve(id) : registry(account).get(id),
 			);
 			if (settings || !open) return settings;
-			this.#warnOnce(id);
+			// The same request is refused where gateways must exist.
+			this.#hint(`There is no gateway "${id}"`, [OPEN]);
 			return openSettings(id);
 		});
 	}
@@ -77,15 +76,6 @@ export class Gateways {
 	 */
 	knownNames(account: string): Promise<string[]> {
 		return this.#names.read(account, () => this.registry(account).names()).catch(() => []);
-	}
-
-	/** The same request is refused where gateways must exist. */
-	#warnOnce(id: string): void {
-		if (this.#warned.has(id) || this.#warned.size >= MAX_WARNINGS) return;
-		this.#warned.add(id);
-		console.warn(
-			`There is no gateway "${id}": its requests run with default settings here. Elsewhere they get 400 (2001) until POST …/ai-gateway/gateways creates it`,
-		);
 	}
 
 	/** The object of the account's gateways, for reads that must be fresh. */
@@ -107,6 +97,9 @@ export class Gateways {
 		}
 	}
 }
+
+const OPEN =
+	"its requests run with default settings here. Elsewhere they get 400 (2001) until POST …/ai-gateway/gateways creates it";
 
 const openSettings = (id: string): GatewaySettings => ({
 	...DEFAULT_SETTINGS,

@@ -162,7 +162,10 @@ async function answered(c: Context, call: AppCall, answer: Answer): Promise<Resp
 	sent.headers.append("vary", "Origin");
 	if (origin !== undefined && isAuthorized) {
 		sent.headers.set("access-control-allow-origin", origin);
-		sent.headers.set("access-control-expose-headers", "retry-after, x-ganglion-scores, cf-aig-cache-status");
+		sent.headers.set(
+			"access-control-expose-headers",
+			"retry-after, x-ganglion-dropped, x-ganglion-scores, cf-aig-cache-status",
+		);
 	}
 	return sent;
 }

@@ -12,10 +12,11 @@ import { answer } from "../answer.ts";
 import { ACCOUNT, below } from "../bases.ts";
 import { type AppCall, type AppRoute, type AppRouteDeclaration, defineRoutes } from "../route.ts";
 import { bodyOf, failure, TAG } from "./call.ts";
+import { withIgnored } from "./ignored-options.ts";
 import { startJob } from "./job-operations.ts";
 import { ragJson } from "./json.ts";
 import { notedEnvelope } from "./lexical-scores.ts";
-import { chatRag, contextOf, type SearchedCall, withIgnored } from "./search-operations.ts";
+import { chatRag, contextOf, type SearchedCall } from "./search-operations.ts";
 
 const MAX_LISTED = 1_000;
 const EXAMPLE = { query: "How do I reset a password?" };
@@ -47,7 +48,7 @@ const RAGS: readonly AppRouteDeclaration[] = [
 			const context = contextOf(await ragCall(c, call));
 			const result = await searchRag(body, context);
 			const { isLexical } = context.models;
-			return notedEnvelope(withIgnored({ result, isLexical }, RagBody(), sent));
+			return notedEnvelope(withIgnored({ result, isLexical }, RagBody(), sent, call));
 		},
 	},
 	{
@@ -58,8 +59,8 @@ const RAGS: readonly AppRouteDeclaration[] = [
 		input: JSON_INPUT,
 		output: answer("ragSearchAnswer"),
 		async handler(c, call) {
-			const body = parseFields(RagBody(), await bodyOf(c, call), "body");
-			return chatRag(body, await ragCall(c, call));
+			const sent = await bodyOf(c, call);
+			return chatRag(sent, await ragCall(c, call));
 		},
 	},
 	{

@@ -1,5 +1,4 @@
 /** Searches and chats of instances, as the bindings and the REST routes have them. */
-import type * as z from "zod";
 import type { AiError } from "../../core/errors.ts";
 import { parseFields } from "../../http/account-request.ts";
 import type { Caller } from "../../pipeline/request.ts";
@@ -12,7 +11,7 @@ import {
 } from "../../retrieval/search/cache/cached-answers.ts";
 import type { OpenInstance } from "../../retrieval/search/client/search-instances.ts";
 import { type MultiResult, searchSeveral } from "../../retrieval/search/multi-search.ts";
-import { answerRag, type RagBody } from "../../retrieval/search/rag.ts";
+import { answerRag, RagBody } from "../../retrieval/search/rag.ts";
 import {
 	ChatBody,
 	questionOf,
@@ -21,11 +20,11 @@ import {
 	searchPlan,
 } from "../../retrieval/search/read-search.ts";
 import { type SearchContext, type SearchResult, searchInstance } from "../../retrieval/search/search.ts";
-import { ignoredIn } from "../../schemas/ignored-fields.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import type { AppServices } from "../services.ts";
 import { cachedAnswer } from "./cached-chat.ts";
 import { cachedSearch, isComplete, isPaused } from "./cached-search.ts";
+import { withDropped, withIgnored } from "./ignored-options.ts";
 import type { InstanceCall } from "./item-operations.ts";
 import { marked, type NotedResult, notedEnvelope } from "./lexical-scores.ts";
 import { searchModels } from "./model-calls.ts";
@@ -76,21 +75,14 @@ export async function search(sent: unknown, call: SearchedCall): Promise<NotedRe
 			return { result, isLexical: context.models.isLexical, hidden, notes };
 		},
 	});
-	return withIgnored(noted, SearchBody(), sent);
+	return withIgnored(noted, SearchBody(), sent, call);
 }
 
-/** `sent`: the body, whose unknown fields the schema ignores. */
-export const withIgnored = <Result>(
-	noted: NotedResult<Result>,
-	schema: z.ZodType,
-	sent: unknown,
-): NotedResult<Result> => ({
-	...noted,
-	notes: new Set([...ignoredIn(schema, sent), ...(noted.notes ?? [])]),
-});
-
 export async function chat(sent: unknown, call: SearchedCall): Promise<Response> {
-	const body = chatOf(sent);
+	return withDropped(await chatWith(chatOf(sent), call), ChatBody(), sent, { ...call, isLoose: true });
+}
+
+async function chatWith(body: ChatBody, call: SearchedCall): Promise<Response> {
 	const { instance, services } = call;
 	const { config } = instance.record;
 	const hidden: AiError[] = [];
@@ -143,11 +135,14 @@ export async function searchNamespace(sent: unknown, call: NamespaceCall): Promi
 		...{ body, instances: opened, now: services.now },
 		run: () => several(body, call, { missing: "searchQueryMissing", opened }),
 	});
-	return withIgnored(noted, SearchBody(), sent);
+	return withIgnored(noted, SearchBody(), sent, call);
 }
 
 export async function chatNamespace(sent: unknown, call: NamespaceCall): Promise<Response> {
-	const body = chatOf(sent);
+	return withDropped(await chatInSeveral(chatOf(sent), call), ChatBody(), sent, { ...call, isLoose: true });
+}
+
+async function chatInSeveral(body: ChatBody, call: NamespaceCall): Promise<Response> {
 	const { ai_search_options, messages = [] } = body;
 	const { services } = call;
 	await services.searchInstances.namespace(call.caller.account, call.namespace);
@@ -211,7 +206,12 @@ async function several(
 }
 
 /** An answer of the older API, whose question is the only text. */
-export async function chatRag(body: RagBody, call: SearchedCall): Promise<Response> {
+export async function chatRag(sent: unknown, call: SearchedCall): Promise<Response> {
+	const body = parseFields(RagBody(), sent, "body");
+	return withDropped(await chatRagWith(body, call), RagBody(), sent, call);
+}
+
+async function chatRagWith(body: RagBody, call: SearchedCall): Promise<Response> {
 	const { instance, services } = call;
 	const context = contextOf(call);
 	const { config } = instance.record;

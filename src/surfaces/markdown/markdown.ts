@@ -61,6 +61,8 @@ const WireBody = lazy(() =>
 	}),
 );
 
+const ABOUT = "toMarkdown";
+
 /** Names of the form's fields: the product's, and the form in which the official SDK writes an array. */
 const FILES = new Set(["files", "files[]"]);
 
@@ -161,6 +163,7 @@ async function convertWire(c: Context, { caller, services }: AppCall): Promise<R
 		limits: { ...limits, jsonBytes: limits.uploadBytes },
 	});
 	const { files: sent, options } = validate(WireBody(), body);
+	services.hint?.(ABOUT, ignoredIn(WireBody(), body));
 	const files = sent.map(({ data, ...file }) => ({ ...file, bytes: fromBase64(data) }));
 	const { headers, signal } = c.req.raw;
 	const gateway = {
@@ -195,7 +198,9 @@ async function convertForm(c: Context, { caller, services }: AppCall): Promise<R
 		{ files, options: validate(ConversionOptions(), options), ...convertingCaller },
 		services,
 	);
-	return envelope(result, { messages: fieldNotes(ignoredInForm(form, options)) });
+	const ignored = ignoredInForm(form, options);
+	services.hint?.(ABOUT, ignored);
+	return envelope(result, { messages: fieldNotes(ignored) });
 }
 
 /** A sentence for each field without effect. The product ignores them. */
@@ -262,6 +267,7 @@ export class ToMarkdownService extends RpcTarget {
 			hold.grow(sizeWithin(documents, services.limits.uploadBytes));
 			const files = await Promise.all(documents.map(readDocument));
 			const { conversionOptions, gateway, extraHeaders } = validate(Options(), options) ?? {};
+			services.hint?.(ABOUT, ignoredIn(Options(), options, { path: "options" }));
 			const named = gatewayOfOptions({ gateway });
 			const inGateway = { named, options: () => optionsOfRun(gateway, headersOf(extraHeaders ?? {})) };
 			const convertingCaller = conversionCaller({ caller, signal }, inGateway, services);

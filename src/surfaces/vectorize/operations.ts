@@ -33,7 +33,9 @@ export async function readKnown(
 ): Promise<unknown> {
 	const body = await readVectorJson(request, services);
 	const names = isRecord(body) ? Object.keys(body).filter((name) => body[name] !== null) : [];
-	notes?.push(...ignoredNames(names, known));
+	const ignored = ignoredNames(names, known);
+	notes?.push(...ignored);
+	services.hint?.("Vectorize", ignored);
 	return body;
 }
 

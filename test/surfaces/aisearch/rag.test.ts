@@ -86,11 +86,28 @@ describe.each(["rest", "wire"] as const)("AutoRAG over %s", (way) => {
 		expect(await stream.text()).toMatch(/^data: \{"response":"/);
 	});
 
+	it("names the ignored fields of a question in a header", async () => {
+		const { calls } = await rag();
+		const dropped = async (fields: object) => {
+			const response = await calls[way]("/autorag/rags/docs/ai-search", {
+				query: "reset password",
+				...fields,
+			});
+			await response.text();
+			return response.headers.get("x-ganglion-dropped");
+		};
+		const fields = { max_results: 1, ranking_options: { threshold: 0.1 } };
+		for (const stream of [false, true])
+			expect(await dropped({ ...fields, stream })).toBe("max_results, ranking_options.threshold");
+		expect(await dropped({})).toBeNull();
+	});
+
 	it("does not find another one", async () => {
 		const { calls } = await rag();
 		const response = await calls[way]("/autorag/rags/mine/search", { query: "x" });
 		expect(response.status).toBe(404);
-		expect(await response.json()).toMatchObject({ errors: [{ code: 7002, message: "ai_search_not_found" }] });
+		const message = 'ai_search_not_found: "mine" in the namespace "default"';
+		expect(await response.json()).toMatchObject({ errors: [{ code: 7002, message }] });
 	});
 });
 

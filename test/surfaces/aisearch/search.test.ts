@@ -67,6 +67,39 @@ describe("a search", () => {
 		expect((await api.post("/namespaces/default/search", several)).messages.slice(0, 2)).toEqual(notes);
 	});
 
+	it("names the ignored fields of a chat in a header, also of one from the cache, and in the log of a gateway for development", async () => {
+		const api = await indexed();
+		const hinted: string[] = [];
+		api.services.hint = (about, sentences) => hinted.push(...[...sentences].map((one) => `${about}: ${one}`));
+		const options = { retrieval: { match_treshold: 0.5, max_num_results: 1 }, cache: { enabled: true } };
+		const body = {
+			...{ messages: [{ role: "user", content: "reset password" }], temperature: 0 },
+			...{ max_num_results: 1, ai_search_options: { ...options, näme: 1 } },
+		};
+		const dropped = async (path: string, fields: object) => {
+			const response = await api.send("POST", path, { ...body, ...fields });
+			await response.text();
+			return [response.status, response.headers.get("x-ganglion-dropped")];
+		};
+		const names = "max_num_results, ai_search_options.retrieval.match_treshold";
+		for (const fields of [{}, {}, { stream: true }])
+			expect(await dropped("/instances/docs/chat/completions", fields)).toEqual([200, names]);
+		expect(hinted.slice(0, 3)).toEqual([
+			'AI Search: max_num_results: unknown, ignored; did you mean "ai_search_options.retrieval.max_num_results"?',
+			'AI Search: ai_search_options.retrieval.match_treshold: unknown, ignored; did you mean "match_threshold"?',
+			"AI Search: ai_search_options.näme: unknown, ignored",
+		]);
+		const several = { ai_search_options: { ...body.ai_search_options, instance_ids: ["docs"] } };
+		expect(await dropped("/namespaces/default/chat/completions", several)).toEqual([200, names]);
+		expect(
+			await dropped("/instances/docs/chat/completions", {
+				...several,
+				ai_search_options: {},
+				max_num_results: undefined,
+			}),
+		).toEqual([200, null]);
+	});
+
 	it("has the fields of the product, and says that the embeddings are lexical", async () => {
 		const api = await indexed({}, { "guides/passwords.md": { team: "support" } });
 		const found = await api.search("reset password");
@@ -422,7 +455,9 @@ describe("a search", () => {
 			["docs", "guides/passwords.md"],
 			["faq", "faq.md"],
 		]);
-		expect(result.errors).toEqual([{ instance_id: "none", message: "ai_search_not_found" }]);
+		expect(result.errors).toEqual([
+			{ instance_id: "none", message: 'ai_search_not_found: "none" in the namespace "default"' },
+		]);
 		expect(await api.post("/namespaces/default/search", { query: "x" })).toMatchObject({
 			errors: [{ code: 7074 }],
 		});
