@@ -94,13 +94,16 @@ function bindingsOf({ ai, hyperdrive, r2_buckets, services, vectorize }: z.outpu
 
 /** The parsed file, as it is. */
 export function parseConfigFile(file: string): unknown {
-	let text: string;
+	const text = textOf(file);
+	return extname(file) === ".toml" ? tomlIn(file, text) : jsonIn(file, text);
+}
+
+function textOf(file: string): string {
 	try {
-		text = readFileSync(file, "utf8");
+		return readFileSync(file, "utf8");
 	} catch (error) {
 		throw new ConfigError([`${file}: ${readFailure(error)}`]);
 	}
-	return extname(file) === ".toml" ? tomlIn(file, text) : jsonIn(file, text);
 }
 
 /** Without a configuration file, an environment can only have secrets. */
@@ -189,10 +192,10 @@ function secretsIn(folder: string, env: string | undefined): Record<string, stri
 	const devVars = [ofEnvironment ?? ".dev.vars", ".dev.vars"]
 		.map((name) => join(folder, name))
 		.find((file) => existsSync(file));
-	if (devVars !== undefined) return parseDotEnv(readFileSync(devVars));
+	if (devVars !== undefined) return parseDotEnv(textOf(devVars));
 	const files = [".env", ".env.local", ...dotEnv]
 		.map((name) => join(folder, name))
 		.filter((file) => existsSync(file));
-	const parsed = Object.assign({}, ...files.map((file) => parseDotEnv(readFileSync(file))));
+	const parsed = Object.assign({}, ...files.map((file) => parseDotEnv(textOf(file))));
 	return expand({ parsed, processEnv: {} }).parsed ?? {};
 }

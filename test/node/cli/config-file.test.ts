@@ -1,5 +1,5 @@
 /** Variables and secrets of a configuration, compared with those that wrangler reads from the same files. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -117,6 +117,13 @@ describe("readVariables", () => {
 		expect(() => readVariables({ config: folder })).toThrow(
 			`${folder}: a folder has this name, where a file is needed (EISDIR)`,
 		);
+	});
+
+	it.each([".env", ".dev.vars"])("says in words why %s cannot be read", (name) => {
+		const config = write("w.json", "{}");
+		mkdirSync(join(folder, name));
+		const reason = "a folder has this name, where a file is needed (EISDIR)";
+		expect(() => readVariables({ config })).toThrow(`${join(folder, name)}: ${reason}`);
 	});
 
 	it("refuses vars that are no object", () =>
