@@ -92,6 +92,10 @@ async function isConfirmed(): Promise<boolean> {
 	return /^y(?:es)?$/i.test(answer.trim());
 }
 
+/** A path as one word of a shell. */
+const shellWord = (path: string): string =>
+	/^[\w./:\\-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+
 /** `folder`: an absolute path. It must be empty or absent. `version`: a version or another specifier of npm. */
 export async function createCommand(folder: string, version = specifierFor(folder)): Promise<number> {
 	const name = workerName(basename(folder)) || NAME;
@@ -108,6 +112,6 @@ export async function createCommand(folder: string, version = specifierFor(folde
 	}
 	const manifest = join(folder, "package.json");
 	writeFileSync(manifest, withDependency(readFileSync(manifest, "utf8"), version));
-	console.log(`A Worker is in ${folder}. Next:\n  cd ${folder}\n  npm install\n  npm run dev`);
+	console.log(`A Worker is in ${folder}. Next:\n  cd ${shellWord(folder)}\n  npm install\n  npm run dev`);
 	return 0;
 }

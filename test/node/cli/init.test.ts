@@ -193,6 +193,21 @@ describe("ganglion init", () => {
 });
 
 describe("ganglion create", () => {
+	it("prints a command for the shell, also for a folder with a space and a quote", async () => {
+		const parent = mkdtempSync(join(tmpdir(), "ganglion-create-"));
+		try {
+			for (const [name, word] of [
+				["shop", `${parent}/shop`],
+				["Ann's shop", `'${parent}/Ann'\\''s shop'`],
+			]) {
+				const { code, stdout } = await ganglion(["create", name ?? ""], { cwd: parent });
+				expect([code, stdout.split("\n")[1]]).toEqual([0, `  cd ${word}`]);
+			}
+		} finally {
+			rmSync(parent, { recursive: true });
+		}
+	});
+
 	it.each([
 		["package.json", "a file has this name, where a folder is needed (EEXIST)"],
 		["package.json/shop", "a part of the path is a file, where a folder is needed (ENOTDIR)"],
