@@ -28,7 +28,11 @@ export function examineMachine(state: string): Finding[] {
 			`${free} MiB are free for ${state}${disk === "ok" ? "" : ": make space (docs/operations.md#a-full-disk)"}`,
 		),
 		failure === undefined
-			? finding("state", "ok", `${state} can be written`)
+			? finding(
+					"state",
+					"ok",
+					`${state} ${folder === state ? "can be written" : "does not exist yet, and can be made"}`,
+				)
 			: finding("state", "failed", cannotBeWritten(folder, failure)),
 		files < LOW_FILE_LIMIT
 			? finding(

@@ -1,11 +1,15 @@
 /** `npm run doctor`, and the faster `ganglion doctor`, against engines on loopback that are wrong in each way. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Finding } from "../../scripts/engines/doctor.ts";
 import { freePort } from "../../scripts/free-port.ts";
+import { examineMachine } from "../../scripts/machine-doctor.ts";
 import { BUCKET, startS3 } from "../storage/blobs/s3-server.ts";
 import { CLI } from "./cli/run.ts";
 import { runScript, stopScripts } from "./script.ts";
@@ -84,6 +88,18 @@ describe("npm run doctor", () => {
 			"this machine state",
 			"this machine files",
 		]);
+	});
+
+	it("says whether the state exists, so that a misspelled one is seen", () => {
+		const folder = mkdtempSync(join(tmpdir(), "ganglion-doctor-"));
+		try {
+			const detail = (state: string) => examineMachine(state).find(({ check }) => check === "state")?.detail;
+			expect(detail(folder)).toBe(`${folder} can be written`);
+			const absent = join(folder, "a/b");
+			expect(detail(absent)).toBe(`${absent} does not exist yet, and can be made`);
+		} finally {
+			rmSync(folder, { recursive: true });
+		}
 	});
 
 	it.runIf(process.platform === "linux")("warns of few open files", async () => {
