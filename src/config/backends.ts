@@ -211,6 +211,10 @@ function checkAddresses(
 	}
 	if (isRecord(pool) && pool.discover !== undefined && url === undefined && urls === undefined) return;
 	const both = url !== undefined && urls !== undefined;
+	if (isRecord(pool) && url === undefined && urls === undefined && !hosted) {
+		problems.add(path, "expected pool.replicas or pool.discover, or urls beside pool, found none");
+		return;
+	}
 	if (both || (url === undefined && urls === undefined && !hosted))
 		problems.add(path, `expected either url or urls, found ${both ? "both" : "neither"}`);
 }

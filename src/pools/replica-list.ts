@@ -7,6 +7,7 @@ import * as z from "zod";
 import { isRecord, parseJson } from "../core/json.ts";
 import { lazy } from "../core/lazy.ts";
 import { present } from "../core/present.ts";
+import { explain } from "../schemas/explain.ts";
 import { safeParse } from "../schemas/safe-parse.ts";
 import { ROLES } from "./replica.ts";
 import { type NamedReplica, type ReplicaRoles, roleProblem, rolesOf } from "./replica-roles.ts";
@@ -67,7 +68,7 @@ export function parseReplicaList(text: string, path: string, protocol?: string):
 		const at = `${name}[${i}]`;
 		const schema =
 			typeof item === "string" ? Address() : isRecord(item) && "targets" in item ? Group() : Item();
-		const parsed = safeParse(schema, item);
+		const parsed = safeParse(schema, item, { error: explain });
 		if (!parsed.success) throw listError(at, parsed.error);
 		return parsed.data.map((replica: NamedReplica) => {
 			const url = baseUrl(replica.url, path);

@@ -394,7 +394,10 @@ describe("ConfigError", () => {
 			{ kind: "openai", url: OLLAMA.url, pool: { wake: { url: "http://scaler", cooldown: 5 } } },
 			'BACKENDS.a.pool.wake.cooldown: expected no such field; did you mean "cooldown_ms"?',
 		],
-		[{ kind: "openai", pool: {} }, "BACKENDS.a: expected either url or urls, found neither"],
+		[
+			{ kind: "openai", pool: {} },
+			"BACKENDS.a: expected pool.replicas or pool.discover, or urls beside pool, found none",
+		],
 		[
 			{ kind: "openai", pool: { replicas: [] } },
 			"BACKENDS.a.pool.replicas: expected one or more, found none",

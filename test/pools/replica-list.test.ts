@@ -81,22 +81,22 @@ describe("a list of replicas", () => {
 			'expected a list, or an object with a list "replicas" or "workers", found neither',
 		],
 		["too many", Array(2_001).fill("http://a"), "expected at most 2000 replicas, found 2001"],
-		["a target that is no text", [{ targets: ["a", 5] }], "[0].targets[1]: Invalid input"],
-		["no address", { replicas: [{ host: "a" }] }, "replicas[0].url: Invalid input"],
+		["a target that is no text", [{ targets: ["a", 5] }], "[0].targets[1]: expected text, found a number"],
+		["no address", { replicas: [{ host: "a" }] }, "replicas[0].url: expected text, found nothing"],
 		[
 			"an unknown role",
 			["http://a", { url: "http://b", role: "encode" }],
-			'[1].role: Invalid option: expected one of "both"|"prefill"|"decode"',
+			'[1].role: expected "both", "prefill" or "decode", found "encode"; did you mean "decode"?',
 		],
 		[
 			"an unknown type of worker",
 			{ workers: [{ url: "http://b", worker_type: "encode" }] },
-			'workers[0].worker_type: Invalid option: expected one of "regular"|"prefill"|"decode"',
+			'workers[0].worker_type: expected "regular", "prefill" or "decode", found "encode"; did you mean "decode"?',
 		],
 		[
 			"an unknown role in a label",
 			[{ targets: ["a"], labels: { role: "encode" } }],
-			'[0].labels.role: Invalid option: expected one of "both"|"prefill"|"decode"',
+			'[0].labels.role: expected "both", "prefill" or "decode", found "encode"; did you mean "decode"?',
 		],
 		[
 			"a role without two stages",
