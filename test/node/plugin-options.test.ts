@@ -1,7 +1,8 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { readSearch } from "../../miniflare/ai-search.ts";
 import type { EmbeddedOptions } from "../../miniflare/api.ts";
-import { readOptions } from "../../miniflare/options.ts";
+import { readOptions, SETTINGS } from "../../miniflare/options.ts";
 import { serviceName } from "../../miniflare/services.ts";
 import { ConfigError } from "../../src/config/index.ts";
 
@@ -34,6 +35,16 @@ describe("the published types", () => {
 			expect.stringContaining('dev.options.ROUTES["@cf/meta/*"][0].backend'),
 		]);
 	});
+});
+
+it("the table of docs/local-binding.md has each option", () => {
+	const page = readFileSync("docs/local-binding.md", "utf8");
+	const [table = ""] = page.slice(page.indexOf("| Field")).split("\n\n", 1);
+	const others = ["account", "engine", "localEngines", "pull"];
+	const named = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = ""]) => [
+		...cell.matchAll(/`(\w+)`/g),
+	]);
+	expect(named.map(([, name]) => name).sort()).toEqual([...SETTINGS, ...others].sort());
 });
 
 const ENGINE = { kind: "openai", url: "http://localhost:11434/v1", key: "ENGINE_KEY" };
