@@ -68,11 +68,11 @@ async function addFile(hash: Hash, path: string): Promise<void> {
 async function fetchFile(download: Download, partial: string): Promise<void> {
 	const { file, source } = download;
 	if (sizeOf(partial) > file.size) await rm(partial);
-	const isResumed = sizeOf(partial) > 0;
-	if ((await fetchPart(download, partial)) === expectedOf(file)) return;
+	const { hash, isJoined } = await fetchPart(download, partial);
+	if (hash === expectedOf(file)) return;
 	await rm(partial);
-	// The part of the earlier download may be the wrong one.
-	if (isResumed && (await fetchPart(download, partial)) === expectedOf(file)) return;
+	// One of its parts may be of another file.
+	if (isJoined && (await fetchPart(download, partial)).hash === expectedOf(file)) return;
 	await rm(partial, { force: true });
 	throw new LocalProblem(
 		"weights_unavailable",
@@ -80,11 +80,11 @@ async function fetchFile(download: Download, partial: string): Promise<void> {
 	);
 }
 
-/** Returns the hash of the complete file. */
+/** Returns the hash of the complete file. `isJoined`: the file is of several answers. */
 async function fetchPart(
 	{ source, manifest, file, signal, report }: Download,
 	partial: string,
-): Promise<string> {
+): Promise<{ hash: string; isJoined: boolean }> {
 	let hash = startHash(file);
 	if (sizeOf(partial) > 0) await addFile(hash, partial);
 	const target = await open(partial, "a");
@@ -92,6 +92,7 @@ async function fetchPart(
 		let done = sizeOf(partial);
 		let fruitless = 0;
 		let hasProgress = false;
+		let isJoined = done > 0;
 		while (done < file.size) {
 			const before = done;
 			try {
@@ -101,6 +102,7 @@ async function fetchPart(
 					hash = startHash(file);
 					done = 0;
 				}
+				isJoined = done > 0;
 				for await (const piece of part.bytes) {
 					done += piece.length;
 					if (done > file.size) throw tooLong(file, source);
@@ -118,7 +120,7 @@ async function fetchPart(
 			}
 		}
 		await target.sync();
-		return hash.digest("hex");
+		return { hash: hash.digest("hex"), isJoined };
 	} finally {
 		await target.close();
 	}

@@ -8,6 +8,9 @@ const TOKEN_SETTING = "HF_TOKEN";
 /** Until an answer, and between two pieces of it. */
 const SILENT_MS = 8_000;
 const MAX_REDIRECTS = 5;
+/** The file ends before the range. Ranges are within the size that the list states. */
+const OUT_OF_RANGE = 416;
+const MAX_RETRY_SECONDS = 86_400;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -54,11 +57,9 @@ export class HubConnection {
 			void response.body?.cancel().catch(() => {});
 			if (response.status < 300 || response.status >= 400) throw this.#refusal(response, file);
 			const next = addressIn(response.headers.get("location") ?? "", url);
-			// The files of a hub are at another host.
-			if (!next || (next.protocol !== "https:" && next.origin !== this.#origin))
-				throw unavailable(
-					`The hub ${this.host} redirects ${file} to ${next ? next.host : "no address"}, which is not encrypted. ${CHOICES}`,
-				);
+			const flaw = flawOf(next, this.#origin);
+			if (!next || flaw !== undefined)
+				throw unavailable(`The hub ${this.host} redirects ${file} to ${flaw}. ${CHOICES}`);
 			url = next.href;
 		}
 		throw unavailable(`The hub ${this.host} redirects ${file} too often. ${CHOICES}`);
@@ -97,8 +98,16 @@ export class HubConnection {
 			return unavailable(
 				`The hub ${this.host} gives ${file} only to accounts that may read it (HTTP ${status}): set ${TOKEN_SETTING} to a token of yours. ${CHOICES}`,
 			);
+		if (status === OUT_OF_RANGE)
+			return new LocalProblem(
+				"weights_unreadable",
+				`The hub ${this.host} has fewer bytes of ${file} than its list states, so it is another file. Use another source (${HUB_SETTING})`,
+			);
 		const seconds = Number(headers.get("retry-after"));
-		const wait = status === 429 && seconds > 0 ? ` Try again in ${Math.ceil(seconds)} s.` : "";
+		const wait =
+			status === 429 && seconds > 0 && seconds <= MAX_RETRY_SECONDS
+				? ` Try again in ${Math.ceil(seconds)} s.`
+				: "";
 		return unavailable(`The hub ${this.host} refused ${file} with HTTP ${status}.${wait} ${CHOICES}`);
 	}
 
@@ -125,6 +134,14 @@ export class HubConnection {
 			abort.abort();
 		}
 	}
+}
+
+/** Why a redirect is not followed. The files of a hub are at another host, so any host is good. */
+function flawOf(to: URL | undefined, hub: string): string | undefined {
+	if (!to) return "no address";
+	if (to.protocol !== "https:" && to.protocol !== "http:") return `an address of "${to.protocol}"`;
+	if (to.username !== "" || to.password !== "") return `${to.host} with a user name`;
+	return to.protocol === "https:" || to.origin === hub ? undefined : `${to.host}, which is not encrypted`;
 }
 
 const SILENCE = Symbol("silence");

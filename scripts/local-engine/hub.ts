@@ -12,6 +12,8 @@ import { GitBlob, Revision, Sha256, type Weights } from "./table.ts";
 /** Of a list of files. */
 const MAX_LIST_BYTES = 8 * 1024 * 1024;
 const MAX_NAMES = 12;
+/** A name that a message can show: others could write on the terminal. */
+const SHOWN_NAME = /^[\w./-]{1,100}\.(?:gguf|onnx)$/i;
 
 const Listing = z.object({
 	sha: Revision,
@@ -60,7 +62,7 @@ export class HubSource implements Source {
 				if (found?.blobId && found.size) return { name, size: found.size, blob: found.blobId };
 				const others = listing.siblings
 					.map(({ rfilename }) => rfilename)
-					.filter((one) => /\.(?:gguf|onnx)$/i.test(one));
+					.filter((one) => SHOWN_NAME.test(one));
 				throw unavailable(
 					found
 						? `The hub ${this.name} states no hash of ${name} in ${repository}, so it cannot be checked`

@@ -20,7 +20,12 @@ type Fault =
 	| "longer"
 	| "no ranges"
 	| "plain redirect"
+	| "redirect to a file"
+	| "redirect to nothing"
+	| "redirect with a user name"
 	| "redirect circle"
+	| "endless"
+	| "endless list"
 	| "gated"
 	| "busy";
 
@@ -34,9 +39,28 @@ export interface Hub {
 	listing: object | undefined;
 	/** Bytes that are sent before a cut. */
 	cutAfter: number;
+	/** Called after each cut. */
+	afterCut?: () => void;
 	/** Files by repository and name. */
 	files: Map<string, Buffer>;
 	close(): void;
+}
+
+const REDIRECTS: Readonly<Record<string, string>> = {
+	"plain redirect": "http://files.test",
+	"redirect to a file": "file:///etc",
+	"redirect to nothing": "https://[",
+	"redirect with a user name": "https://user:password@files.test",
+};
+const ENDLESS_PIECE = Buffer.alloc(64 * 1024, " ");
+
+/** Until the reader leaves. */
+function sendForever(response: ServerResponse): void {
+	const send = (): void => {
+		while (!response.destroyed && response.write(ENDLESS_PIECE));
+	};
+	response.on("drain", send).writeHead(200);
+	send();
 }
 
 const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
@@ -63,6 +87,7 @@ export async function startHub(): Promise<Hub> {
 		hub.requests.push(`${pathname} ${range}`.trim());
 		const [, repository] = /^\/api\/models\/(.+)\/revision\/main$/.exec(pathname) ?? [];
 		if (hub.fault === "silent") return;
+		if (repository !== undefined && hub.fault === "endless list") return void sendForever(response);
 		if (repository !== undefined) {
 			const siblings = [...hub.files]
 				.filter(([path]) => path.startsWith(`${repository}/`))
@@ -88,8 +113,9 @@ export async function startHub(): Promise<Hub> {
 		if (hub.fault === "redirect circle") return void response.writeHead(302, { location: request.url }).end();
 		const file = pathname.replace(`/resolve/${REVISION}`, "").replace(`/resolve/${NEWER}`, "");
 		if (!hub.files.has(file.replace(/^\/(?:storage\/)?/, ""))) return void response.writeHead(404).end();
-		if (hub.fault === "plain redirect")
-			return void response.writeHead(302, { location: `http://files.test${file}` }).end();
+		const elsewhere = REDIRECTS[hub.fault ?? ""];
+		if (elsewhere !== undefined)
+			return void response.writeHead(302, { location: `${elsewhere}${file}` }).end();
 		if (request.url?.includes("/resolve/"))
 			return void response.writeHead(302, { location: `/storage${file}` }).end();
 		sendFile(request, response);
@@ -100,6 +126,9 @@ export async function startHub(): Promise<Hub> {
 		const bytes = hub.files.get(path) ?? Buffer.alloc(0);
 		const [, from = "0"] = /^bytes=(\d+)-$/.exec(request.headers.range ?? "") ?? [];
 		const start = hub.fault === "no ranges" ? 0 : Number(from);
+		if (hub.fault === "endless") return void sendForever(response);
+		if (start > 0 && start >= bytes.length)
+			return void response.writeHead(416, { "content-range": `bytes */${bytes.length}` }).end();
 		const rest = bytes.subarray(start);
 		const sent = hub.fault === "altered" ? Buffer.alloc(rest.length, 1) : rest;
 		const headers = {
@@ -112,7 +141,10 @@ export async function startHub(): Promise<Hub> {
 		}
 		response.writeHead(start > 0 ? 206 : 200, headers);
 		if (hub.fault === "cut" && sent.length > hub.cutAfter) {
-			response.write(sent.subarray(0, hub.cutAfter), () => request.socket.destroy());
+			response.write(sent.subarray(0, hub.cutAfter), () => {
+				request.socket.destroy();
+				hub.afterCut?.();
+			});
 			return;
 		}
 		if (hub.fault === "silent amid") return void response.write(sent.subarray(0, hub.cutAfter));

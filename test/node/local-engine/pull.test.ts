@@ -1,5 +1,6 @@
 /** Downloads of weights from a scripted hub on loopback. No real hub can be reached by the tests. */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
 	existsSync,
 	mkdirSync,
@@ -48,6 +49,8 @@ const LLAMA = weightsOf("@cf/meta/llama-3.2-1b-instruct");
 const LLAMA_PATH = "hugging-quants/Llama-3.2-1B-Instruct-Q4_K_M-GGUF/llama-3.2-1b-instruct-q4_k_m.gguf";
 
 const CONTENT = Buffer.from(Array.from({ length: 20_000 }, (_, at) => (at * 31) % 251));
+
+const SHA256 = "f1c842ca26530cc417caa00ab0d07caf604664268315a56bbbcd08252b5b5913";
 
 let folder: string;
 let hub: Hub;
@@ -102,7 +105,7 @@ describe("a download", () => {
 				{
 					name: "bge-small-en-v1.5-q8_0.gguf",
 					size: 20_000,
-					sha256: "f1c842ca26530cc417caa00ab0d07caf604664268315a56bbbcd08252b5b5913",
+					sha256: SHA256,
 				},
 			],
 		});
@@ -140,6 +143,32 @@ describe("a download", () => {
 		expect(readFileSync(FILE())).toEqual(CONTENT);
 	});
 
+	it("continues after each of 20 killed processes, without a byte twice", async () => {
+		const killed = spawn(process.execPath, ["-e", ""]);
+		await once(killed, "exit");
+		hub.fault = "silent amid";
+		for (let count = 1; count <= 20; count++) {
+			const interrupt = new AbortController();
+			const stopped = pull({
+				signal: interrupt.signal,
+				report: ({ done }) => done >= count * 950 && interrupt.abort(),
+			});
+			hub.cutAfter = 950;
+			await expect(stopped).rejects.toThrow();
+			expect(sizeOf(`${FILE()}.part`)).toBe(count * 950);
+			// A process that ends by itself removes it.
+			writeFileSync(`${FILE()}.lock`, `${killed.pid} token`);
+		}
+		hub.fault = undefined;
+		await pull();
+		expect(readFileSync(FILE())).toEqual(CONTENT);
+		const ranges = hub.requests.filter((path) => path.startsWith("/storage"));
+		expect(ranges.map((path) => Number(/bytes=(\d+)-$/.exec(path)?.[1] ?? 0))).toEqual(
+			Array.from({ length: 21 }, (_, count) => count * 950),
+		);
+		expect(existsSync(`${FILE()}.lock`)).toBe(false);
+	});
+
 	it("continues after a silence amid the file", async () => {
 		hub.fault = "silent amid";
 		hub.cutAfter = 10_000;
@@ -157,6 +186,19 @@ describe("a download", () => {
 		rmSync(FILE());
 		hub.fault = undefined;
 		writeFileSync(`${FILE()}.part`, Buffer.alloc(500, 7));
+		await pull();
+		expect(readFileSync(FILE())).toEqual(CONTENT);
+	});
+
+	it("begins again if the file of the host changed amid the download", async () => {
+		const [{ name } = { name: "" }] = BGE.files;
+		hub.listing = { siblings: [{ rfilename: name, lfs: { sha256: SHA256, size: 20_000 } }] };
+		hub.files.set(BGE_PATH, Buffer.alloc(20_000, 7));
+		hub.fault = "cut";
+		hub.afterCut = () => {
+			hub.files.set(BGE_PATH, CONTENT);
+			hub.fault = undefined;
+		};
 		await pull();
 		expect(readFileSync(FILE())).toEqual(CONTENT);
 	});
@@ -269,6 +311,20 @@ describe("a sentence names the cure", () => {
 			"redirect circle",
 			/redirects bge-small-en-v1\.5-q8_0\.gguf of CompendiumLabs\/bge-small-en-v1\.5-gguf too often/,
 		],
+		[
+			"redirect to a file",
+			/redirects bge-small-en-v1\.5-q8_0\.gguf of \S+ to an address of "file:"\. GANGLION_HUB/,
+		],
+		["redirect to nothing", /redirects bge-small-en-v1\.5-q8_0\.gguf of \S+ to no address\. GANGLION_HUB/],
+		[
+			"redirect with a user name",
+			/redirects bge-small-en-v1\.5-q8_0\.gguf of \S+ to files\.test with a user name\. GANGLION_HUB/,
+		],
+		["endless", /sent more than the 20\.0 kB of bge-small-en-v1\.5-q8_0\.gguf.*GANGLION_HUB/],
+		[
+			"endless list",
+			/^The hub \S+ has no usable list of the files of CompendiumLabs\/bge-small-en-v1\.5-gguf \(GANGLION_HUB\)$/,
+		],
 	] as const)("of a hub that is %s", async (fault, sentence) => {
 		hub.fault = fault;
 		await expect(pull()).rejects.toThrow(sentence);
@@ -300,6 +356,30 @@ describe("a sentence names the cure", () => {
 		await expect(pull()).rejects.toThrow(
 			/has no file bge-small-en-v1\.5-q8_0\.gguf in CompendiumLabs\/bge-small-en-v1\.5-gguf; it has other\.gguf/,
 		);
+	});
+
+	it("of a hub whose names would write on the terminal", async () => {
+		const siblings = ["\u001b[2Jclear.gguf", "a\nb.gguf", "../up.gguf", "good.gguf"].map((rfilename) => ({
+			rfilename,
+		}));
+		hub.listing = { siblings };
+		await expect(pull()).rejects.toThrow(
+			/has no file bge-small-en-v1\.5-q8_0\.gguf in CompendiumLabs\/bge-small-en-v1\.5-gguf; it has \.\.\/up\.gguf, good\.gguf$/,
+		);
+		expect(readdirSync(folder)).toEqual([]);
+	});
+
+	it("of a hub whose list states another size than the file has", async () => {
+		for (const [size, sentence] of [
+			[100, /sent more than the 100 B of bge-small-en-v1\.5-q8_0\.gguf.*GANGLION_HUB/],
+			[30_000, /has fewer bytes of bge-small-en-v1\.5-q8_0\.gguf of \S+ than its list states.*GANGLION_HUB/],
+			[9e15, /^@cf\/baai\/bge-small-en-v1\.5 needs about .+ of memory, and this machine has .+ for models/],
+		] as const) {
+			rmSync(join(folder, "CompendiumLabs"), { recursive: true, force: true });
+			hub.listing = { siblings: [{ rfilename: BGE.files[0]?.name, lfs: { sha256: SHA256, size } }] };
+			await expect(pull()).rejects.toThrow(sentence);
+			expect(existsSync(FILE())).toBe(false);
+		}
 	});
 
 	it.skipIf(!existsSync("/dev/full"))("of a full disk, and the others are served", async () => {
