@@ -1,6 +1,6 @@
 /** How a gateway's processes stop without loss. */
 import { once } from "node:events";
-import { request } from "node:http";
+import { request } from "../scripts/http.ts";
 import { isStartedByNpm, whenParentExits } from "../scripts/parent.ts";
 import type { Log } from "./log.ts";
 import { signal, type WorkerProcess } from "./workers.ts";

@@ -1,8 +1,8 @@
 /** Reloads the variables of a running gateway without a restart: on SIGHUP, and when a configuration file changes. */
 import { type FSWatcher, watch } from "node:fs";
-import { request } from "node:http";
 import { basename, dirname } from "node:path";
 import { text } from "node:stream/consumers";
+import { request } from "./http.ts";
 
 /** In a folder that Kubernetes mounts from a ConfigMap or a Secret, all files are links through this one, which is replaced. */
 const KUBERNETES_LINK = "..data";

@@ -9,11 +9,12 @@
 import { randomUUID } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { access, chmod, rename, rm } from "node:fs/promises";
-import { createServer, type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { ADAPTER_FILES } from "../../src/jobs/adapters/records.ts";
+import { createServer } from "../http.ts";
 import { makeFolder } from "../make-folder.ts";
 
 const LOOPBACK = "127.0.0.1";

@@ -2,10 +2,10 @@
  * Measures how late the runtime is: one small request after the other, while callers have requests under way. The answers say which tokens
  * the gateway has accepted.
  */
-import { Agent, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { LATE_PARAMETER } from "../../src/core/runtime-delay.ts";
 import { PROBE_PATH } from "../../src/core/shared-count.ts";
+import { Agent, request } from "../http.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 
 /** From the answer to a probe to the next one. */

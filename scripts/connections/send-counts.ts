@@ -1,6 +1,6 @@
 /** Sends counts of this process to a worker: to the Unix socket of its entrypoint `Connections`. */
-import { request } from "node:http";
 import { COLLECTION_PATH, type CountReport } from "../../src/core/shared-count.ts";
+import { request } from "../http.ts";
 
 /**
  * Never throws: if the runtime has stopped or is busy, the next counts replace these. `isCollectionDue`: the runtime also collects its garbage.

@@ -1,11 +1,11 @@
 /** A process that converts one document at a time. It is killed if a conversion takes too much time or memory. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { request } from "node:http";
 import { Socket } from "node:net";
 import { setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { freePort } from "../free-port.ts";
+import { request } from "../http.ts";
 import { type Served, serve, type WorkerSpec } from "../workerd.ts";
 
 /** Of one conversion. */

@@ -6,11 +6,12 @@
  * without one.
  */
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import { buffer } from "node:stream/consumers";
 import { ACCOUNT_HEADER, STOPPED_STATUS } from "../../src/retrieval/documents/converter.ts";
+import { createServer } from "../http.ts";
 import type { WorkerSpec } from "../workerd.ts";
 import { type ConversionBounds, ConverterProcess, StoppedConversion } from "./converter-process.ts";
 import { Turns } from "./turns.ts";

@@ -1,5 +1,6 @@
 /** A request that does not keep this process running: a script with a model of this machine ends, although events are followed. */
-import { get, type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { get } from "../http.ts";
 
 export interface BackgroundGet {
 	url: string;

@@ -8,16 +8,9 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
-import {
-	type Agent,
-	createServer,
-	type IncomingMessage,
-	type OutgoingHttpHeaders,
-	request,
-	type Server,
-	type ServerResponse,
-} from "node:http";
+import type { Agent, IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createServer, request } from "../http.ts";
 import { LocalProblem, type ProblemCode } from "./problem.ts";
 
 /** A server that has a model. */

@@ -3,9 +3,9 @@
  * models end with it.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { Agent } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Agent } from "../http.ts";
 import type { LlamaServer } from "./binary.ts";
 import type { Address } from "./door.ts";
 import { ManagedServer, type ServerCommand } from "./managed-server.ts";

@@ -1,10 +1,10 @@
 /** Runs the server of `engine/`, which has the models that llama-server lacks. It is installed and started by the first request for one. */
 import { mkdtempSync, rmSync } from "node:fs";
-import { Agent } from "node:http";
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import * as z from "zod";
 import { parseJson } from "../../src/core/json.ts";
+import { Agent } from "../http.ts";
 import type { Address } from "./door.ts";
 import { ManagedServer } from "./managed-server.ts";
 import type { ModelState } from "./models.ts";

@@ -6,8 +6,11 @@
  */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createRequire } from "node:module";
 import { basename } from "node:path";
+
+// `import` would load the code of `fetch` with it (`scripts/http.ts`).
+const { createServer } = createRequire(import.meta.url)("node:http");
 
 const SWITCHES = ["--no-ui", "--offline", "--metrics"];
 const OPTIONS = [

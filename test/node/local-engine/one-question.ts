@@ -2,9 +2,9 @@
  * A script with a binding whose models run on this machine. It asks once, if the arguments have a model, a path and a body, and ends by
  * itself.
  */
-import { request } from "node:http";
 import { text } from "node:stream/consumers";
 import { withLocalModels } from "../../../miniflare/local-models.ts";
+import { request } from "../../../scripts/http.ts";
 
 const [model, path, body] = process.argv.slice(2);
 const { options, secrets } = (await withLocalModels({ engine: "local" }, process.env)) ?? {};
