@@ -188,7 +188,7 @@ export const SEARCH_PROBED: Awaited<ReturnType<typeof probeSearch>> = {
 	instances: ["team-a", "notes"],
 	unknown: {
 		name: "AiSearchNotFoundError",
-		message: 'ai_search_not_found: "none" in the namespace "default"',
+		message: 'ai_search_not_found: "none" in the namespace "team-a"',
 	},
 	refused: { name: "AiSearchError", message: "missing_user_query" },
 };
