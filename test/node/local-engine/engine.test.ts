@@ -3,7 +3,7 @@
  * The answers of the real one are those of random numbers, and are judged by their shape.
  */
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -39,6 +39,7 @@ const SCRIPTED = resolve("test/node/local-engine/llama-server.mjs");
 const NOW = Date.parse("2026-11-27T00:00:00Z");
 const BGE = "@cf/baai/bge-small-en-v1.5";
 const LLAMA = "@cf/meta/llama-3.2-1b-instruct";
+const GRANITE = "@cf/ibm-granite/granite-4.0-h-micro";
 
 let folder: string;
 let env: Record<string, string>;
@@ -119,6 +120,12 @@ async function stateOf(engine: LocalEngine, model: string): Promise<StatusRow | 
 	return models.find(({ name }) => name === model);
 }
 
+interface Chat {
+	choices?: { message: { content: string } }[];
+}
+
+const fileOf = (name: string): string => findWeights(name, NOW)?.files[0]?.name ?? "";
+
 describe("the local engine", () => {
 	it("answers for files on the disk, by the ids of the catalogue, with a key", async () => {
 		place(LLAMA, "GGUF llama");
@@ -169,11 +176,26 @@ describe("the local engine", () => {
 	it("calls llama-server if the memory has no room for all models, because it counts the uses", async () => {
 		vi.stubEnv("GANGLION_MODELS_MEMORY_GB", "0.3");
 		place(LLAMA, "GGUF llama");
-		place("@cf/ibm-granite/granite-4.0-h-micro", "GGUF granite");
+		place(GRANITE, "GGUF granite");
 		const engine = await start();
 		await chat(engine);
 		await expect.poll(async () => (await stateOf(engine, LLAMA))?.state).toBe("loaded");
 		for (let count = 0; count < 5; count++) expect(await answererOf(engine)).toBe("router");
+	});
+
+	it.each([
+		["lets them sleep soon", {}, "10000 default"],
+		["keeps what the user has set: turns", { GOMP_SPINCOUNT: "7" }, "7 default"],
+		["keeps what the user has set: a policy", { OMP_WAIT_POLICY: "active" }, "default active"],
+	])("has threads that wait for each other, and %s", async (_, set, expected) => {
+		for (const name of ["GOMP_SPINCOUNT", "OMP_WAIT_POLICY"]) vi.stubEnv(name, undefined);
+		for (const [name, value] of Object.entries(set)) vi.stubEnv(name, value);
+		const [wrapper, told] = [join(folder, "wrapper"), join(folder, "told")];
+		const line = `echo "\${GOMP_SPINCOUNT-default} \${OMP_WAIT_POLICY-default}" > '${told}'`;
+		writeFileSync(wrapper, `#!/bin/sh\n${line}\nexec '${SCRIPTED}' "$@"\n`, { mode: 0o755 });
+		env.LLAMA_SERVER = wrapper;
+		await (await start()).ready();
+		expect(readFileSync(told, "utf8").trim()).toBe(expected);
 	});
 
 	it("is started again after a crash, at the same address, and leaves no process", async () => {
@@ -192,6 +214,26 @@ describe("the local engine", () => {
 		const last = engine.pid ?? 0;
 		await engine.stop();
 		expect([...pids, last].filter(isRunning)).toEqual([]);
+	});
+
+	it("answers 1,000 requests for twice as many models as the memory has room for, each by its model", async () => {
+		vi.stubEnv("GANGLION_MODELS_MEMORY_GB", "0.45");
+		const models = [LLAMA, "@cf/meta/llama-3.2-3b-instruct", GRANITE, "@cf/openai/gpt-oss-20b"];
+		for (const model of models) place(model, "GGUF chat");
+		const engine = await start();
+		const wrong: unknown[] = [];
+		let next = 0;
+		const caller = async (offset: number): Promise<void> => {
+			while (next < 1_000) {
+				const model = models[(Math.floor(next++ / 8) + offset) % models.length] ?? LLAMA;
+				const { status, json } = await chat(engine, model);
+				const { content } = (json as Chat).choices?.[0]?.message ?? {};
+				if (status !== 200 || !content?.startsWith(fileOf(model))) wrong.push([model, status, json]);
+			}
+		};
+		await Promise.all([0, 0, 1, 1].map(caller));
+		expect(wrong).toEqual([]);
+		expect(lines.filter((line) => line.endsWith(" is unloaded")).length).toBeGreaterThan(100);
 	});
 
 	it("names the command for weights that are missing, and the licence", async () => {
