@@ -3,6 +3,7 @@
  * the objects of another caller of the account it needs the permission to write: without it, they do not exist for it.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
+import { quotedName } from "../../core/not-found.ts";
 import { callStorage } from "../../core/object-failure.ts";
 import { callPart } from "../../core/object-parts.ts";
 import type { Caller } from "../../pipeline/request.ts";
@@ -105,11 +106,19 @@ export const noSuchBatch = (id: string, api?: BatchApi): AiError =>
 	new AiError("noSuchBatch", `No such ${api === "replay" ? "Replay" : "Batch"} object: ${id}`);
 
 /** The page, or the failure of a route: the list has nothing with the id of the query. */
-export function foundPage<Page>(page: Page | undefined, kind: "file" | "batch"): Page {
+export function foundPage<Page>(
+	page: Page | undefined,
+	kind: "file" | "batch",
+	{ after, before = "" }: { after?: string | undefined; before?: string | undefined },
+): Page {
 	if (page) return page;
-	throw new AiError("invalidRequest", `The list cannot be continued: it has no ${kind} with this id`, {
-		field: "after",
-	});
+	throw new AiError(
+		"invalidRequest",
+		`The list cannot be continued: it has no ${kind} ${quotedName(after ?? before)}`,
+		{
+			field: "after",
+		},
+	);
 }
 
 /** The value, or the failure of a route. `api`: that of a batch. `field`: of the body that has the id. Absent: the path has it. */

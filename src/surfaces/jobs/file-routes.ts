@@ -146,10 +146,12 @@ async function find(c: Context, { caller, services }: AppCall): Promise<FileReco
 
 async function list(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
-	const query = isAnthropic(c) ? anthropicQuery(c) : parseFields(OpenAiList(), c.req.query(), "query");
+	const query = (
+		isAnthropic(c) ? anthropicQuery(c) : parseFields(OpenAiList(), c.req.query(), "query")
+	) as FilesQuery;
 	const scope = await listScope(caller, services);
-	const page = await services.jobs.files(caller.account, (stored) => stored.list(query as FilesQuery, scope));
-	const { files, hasMore } = foundPage(page, "file");
+	const page = await services.jobs.files(caller.account, (stored) => stored.list(query, scope));
+	const { files, hasMore } = foundPage(page, "file", query);
 	const last = files.at(-1)?.id ?? null;
 	return reply(c, call, {
 		// SDKs of Anthropic read the first, their earlier versions `has_more`.

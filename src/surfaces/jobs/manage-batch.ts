@@ -136,6 +136,7 @@ export async function listBatches(
 	return foundPage(
 		await services.jobs.batches(caller.account, (stored) => stored.list(query, scope)),
 		"batch",
+		query,
 	);
 }
 

@@ -6,6 +6,7 @@
  * `request_id` (here 8001), and the results of requests that failed (here `success: false` and `error`).
  */
 import { isRecord } from "../../core/json.ts";
+import { quotedName } from "../../core/not-found.ts";
 import { loadDialect } from "../../dialects/index.ts";
 import { invalidInput } from "../../dialects/invalid-input.ts";
 import { choosesModel } from "../../gateways/run/model-in-gateway.ts";
@@ -114,7 +115,7 @@ async function poll(
 		(scope) => services.jobs.batches(caller.account, (batches) => batches.get(id, "workers-ai", scope)),
 		services,
 	);
-	if (!found.ok) throw invalidInput("request_id: no such request");
+	if (!found.ok) throw invalidInput(`request_id: no such request: ${quotedName(id)}`);
 	const { status, succeeded, failed, usage, waiting } = found.value;
 	if (!hasEnded(found.value) || status === "failed") {
 		const state = succeeded + failed > 0 ? "running" : "queued";

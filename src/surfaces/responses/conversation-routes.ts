@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
+import { quotedName } from "../../core/not-found.ts";
 import { requireDiskSpace } from "../../core/object-failure.ts";
 import { invalidInput } from "../../dialects/invalid-input.ts";
 import { Metadata } from "../../dialects/responses/request.ts";
@@ -205,7 +206,7 @@ async function addItems(c: Context, call: AppCall): Promise<Response> {
 async function listItems(c: Context, call: AppCall): Promise<Response> {
 	const query = readItemsQuery(c.req.query());
 	const page = await inConversations(call, (calls, scope) => calls.items(idOf(c), query, scope));
-	if (!page) throw invalidInput("after: the conversation has no item with this id");
+	if (!page) throw invalidInput(`after: the conversation has no item ${quotedName(query.after ?? "")}`);
 	return stateReply(listOf(page, includedIn(c.req.url)), call);
 }
 

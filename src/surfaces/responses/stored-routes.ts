@@ -8,6 +8,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
+import { quotedName } from "../../core/not-found.ts";
 import { invalidInput } from "../../dialects/invalid-input.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { REQUEST_ID } from "../../http/envelope.ts";
@@ -174,6 +175,6 @@ async function listInput(c: Context, call: AppCall): Promise<Response> {
 		services,
 	);
 	const page = foundOrThrow(found);
-	if (!page) throw invalidInput("after: the input has no item with this id");
+	if (!page) throw invalidInput(`after: the input has no item ${quotedName(query.after ?? "")}`);
 	return stateReply(listOf(page, includedIn(c.req.url)), call);
 }

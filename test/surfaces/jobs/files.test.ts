@@ -79,7 +79,7 @@ describe("OpenAI's client", () => {
 		// An empty page would end the list without the other files.
 		expect(await listedAfter("file-none")).toEqual([
 			400,
-			expect.stringContaining("has no file with this id"),
+			expect.stringContaining('has no file \\"file-none\\"'),
 		]);
 	});
 

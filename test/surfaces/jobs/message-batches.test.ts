@@ -51,7 +51,7 @@ describe("a batch of messages", () => {
 		expect(next).toMatchObject({ data: [{ id: ids[2] }], has_more: false });
 		expect(await call("GET", `${PATH}?after_id=msgbatch_none`)).toMatchObject({
 			status: 400,
-			text: expect.stringContaining("has no batch with this id"),
+			text: expect.stringContaining('has no batch \\"msgbatch_none\\"'),
 		});
 	});
 

@@ -176,7 +176,7 @@ describe("the asynchronous queue", () => {
 			{ requests: [{ prompt: "a", external_reference: 1 }] },
 			/external_reference/,
 		],
-		["an unknown request", { request_id: "1" }, /request_id: no such request/],
+		["an unknown request", { request_id: "1" }, /request_id: no such request: \\"1\\"/],
 		["inputs of one run", { prompt: "Hi" }, /takes the inputs \{requests/],
 	])("refuses %s", async (_, body, message) => {
 		const { rest, binding } = world();
