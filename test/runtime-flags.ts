@@ -1,5 +1,5 @@
 /**
- * The plugin for tests inside workerd, with four changes for which it has no option.
+ * The plugin for tests inside workerd, with changes for which it has no option.
  *
  * The runtime has the flag `handle_cross_request_promise_resolution`, as deployments have it (the default since the compatibility date
  * 2024-10-14): what waits for a promise goes on in the context of its own request, whichever request settles it. The pool switches the flag
@@ -8,23 +8,12 @@
  *
  * A call of a Durable Object uses the module of the Worker that is loaded. The pool would import it anew for each call, by a request to
  * another object, which takes about 0.4 ms of CPU.
- *
- * The pool sends each module to the runtime as a string. It would write it character by character, and compress it for a socket of this
- * machine: half of the CPU that the start of a runtime takes.
  */
-import { registerHooks } from "node:module";
+import { changeModule, POOL } from "./faster-pool.ts";
 
-const POOL = "/@cloudflare/vitest-pool-workers/dist/pool/index.mjs";
 const SWITCHED_OFF = 'runnerWorker.compatibilityFlags.push("no_handle_cross_request_promise_resolution");';
 /** Where the pool reads a module of the runtime. */
 const READ = 'const contents = fs.readFileSync(filePath, "utf8");\n\treturn {\n\t\tkind: filePath';
-/** Where it writes a string that it sends. */
-const WRITTEN = 'if (type === "string") return stringify_string(thing);';
-const WRITTEN_AT_ONCE = 'if (type === "string") return JSON.stringify(thing);';
-/** The client of the pool's socket. */
-const SOCKET = "/node_modules/ws/lib/websocket.js";
-const COMPRESSED = "perMessageDeflate: true,";
-const AS_IT_IS = "perMessageDeflate: false,";
 /** In the pool's modules of the runtime. */
 const INTERNALS = "/worker/lib/cloudflare/test-internal.mjs";
 const IMPORT = "async function importModule(specifier) {";
@@ -42,33 +31,12 @@ async function importModule(specifier) {
 }
 async function importAnew(specifier) {`;
 
-function patched(url: string, source: string): string {
-	if (url.endsWith(SOCKET)) return replaced(url, source, COMPRESSED, AS_IT_IS);
-	const internals = `fs.readFileSync(filePath, "utf8").replace(${JSON.stringify(IMPORT)}, () => ${JSON.stringify(IMPORT_ONCE)})`;
-	const read = `filePath.endsWith(${JSON.stringify(INTERNALS)}) ? ${internals} : fs.readFileSync(filePath, "utf8")`;
-	const changes: readonly [part: string, by: string][] = [
-		[SWITCHED_OFF, ""],
-		[READ, READ.replace('fs.readFileSync(filePath, "utf8")', () => read)],
-		[WRITTEN, WRITTEN_AT_ONCE],
-	];
-	return changes.reduce((text, [part, by]) => replaced(url, text, part, by), source);
-}
+const INTERNALS_READ = `fs.readFileSync(filePath, "utf8").replace(${JSON.stringify(IMPORT)}, () => ${JSON.stringify(IMPORT_ONCE)})`;
+const READ_CHANGED = `filePath.endsWith(${JSON.stringify(INTERNALS)}) ? ${INTERNALS_READ} : fs.readFileSync(filePath, "utf8")`;
 
-function replaced(url: string, text: string, part: string, by: string): string {
-	if (!text.includes(part)) throw new Error(`${url} no longer has ${part}`);
-	return text.replace(part, () => by);
-}
-
-registerHooks({
-	load(url, context, nextLoad) {
-		const loaded = nextLoad(url, context);
-		if (!url.endsWith(POOL) && !url.endsWith(SOCKET)) return loaded;
-		const source =
-			typeof loaded.source === "string"
-				? loaded.source
-				: new TextDecoder().decode(loaded.source as Uint8Array);
-		return { ...loaded, source: patched(url, source) };
-	},
-});
+changeModule(POOL, [
+	[SWITCHED_OFF, ""],
+	[READ, READ.replace('fs.readFileSync(filePath, "utf8")', () => READ_CHANGED)],
+]);
 
 export const { cloudflareTest } = await import("@cloudflare/vitest-pool-workers");

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { isRunning } from "../../scripts/child.ts";
 import { freePort } from "../../scripts/free-port.ts";
@@ -192,7 +193,9 @@ describe("the example, with the plugin", () => {
 		const projects = [project, ...others].map(({ folder }) => join(folder, "vitest.config.ts"));
 		const config = join(project.folder, "all.config.ts");
 		writeFileSync(config, `export default { test: { projects: ${JSON.stringify(projects)} } };`);
-		const host = start(project, "node_modules/vitest/vitest.mjs", "run", "--config", config);
+		const faster = `--import=${pathToFileURL(resolve("test/faster-pool.ts"))}`;
+		const env = { ...project.env, NODE_OPTIONS: faster };
+		const host = start({ ...project, env }, "node_modules/vitest/vitest.mjs", "run", "--config", config);
 		const { code, output } = await host.ended;
 		expect(code, output).toBe(0);
 		// Of the example 4, of this file 2, of rag 5 and of agent 6.
