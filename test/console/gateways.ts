@@ -4,11 +4,12 @@
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { chromium } from "playwright-core";
 import type { TestProject } from "vitest/node";
 import { buildConsole } from "../../scripts/console.ts";
 import { freePort } from "../../scripts/free-port.ts";
+import { BUCKET, writeBucketState } from "../bucket-state.ts";
 import { CLI } from "../node/cli/run.ts";
 import { runScript, type Script, stopScripts } from "../node/script.ts";
 import { CHROMIUM } from "./chromium.ts";
@@ -50,8 +51,6 @@ export const ENGINE_MODEL = "@cf/meta/llama-3.2-3b-instruct";
 export const SHADOWED_MODEL = "@cf/meta/llama-3-8b-instruct";
 /** A route of many models. */
 export const PATTERN = "@cf/baai/*";
-/** A bucket of R2 on `dev`, with one page. */
-export const BUCKET = "manuals";
 /** A backend whose replica a test may drain, because no other test needs it. */
 export const SPARE = "spare";
 /** The first account on `serve`, in which an operator's session begins. Other tests of the operator add requests to it. */
@@ -88,7 +87,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 	});
 	const devState = join(state, "dev");
 	const config = configWithoutBuild(state);
-	await putObject(config, devState);
+	await writeBucketState(devState);
 	const buckets = JSON.stringify({ buckets: { [BUCKET]: { binding: "MANUALS" } } });
 	const variables = Object.entries({ ...settings, AI_SEARCH: buckets }).flatMap(([name, value]) => [
 		"--var",
@@ -136,17 +135,6 @@ function configWithoutBuild(folder: string): string {
 		.replace('"console/site"', JSON.stringify(resolve("console/site")));
 	writeFileSync(path, changed);
 	return path;
-}
-
-/** Before the gateway has the folder. */
-async function putObject(config: string, state: string): Promise<void> {
-	const file = join(dirname(config), "passwords.md");
-	writeFileSync(file, "# Passwords\n\nTo reset a password, open the settings page.");
-	const wrangler = runScript(resolve("node_modules/wrangler/bin/wrangler.js"), [
-		...["r2", "object", "put", `${BUCKET}/passwords.md`, "--file", file],
-		...["--local", "--persist-to", state, "--config", config],
-	]);
-	if ((await wrangler.exit) !== 0) throw new Error(await wrangler.until(/$/));
 }
 
 async function ready(script: Script): Promise<void> {

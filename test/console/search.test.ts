@@ -7,10 +7,11 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { BUCKET, PAGE } from "../bucket-state.ts";
 import { api } from "./api.ts";
 import { faultsOf } from "./axe.ts";
 import { openSession, shoot } from "./browser.ts";
-import { BUCKET, OPERATOR_ACCOUNT } from "./gateways.ts";
+import { OPERATOR_ACCOUNT } from "./gateways.ts";
 
 const PAGES = {
 	"passwords.md": "# Passwords\n\nTo reset a password, open the settings page and choose Security.",
@@ -251,7 +252,7 @@ it("a bucket of R2 is read, and its page is found", async () => {
 	await source.getByText("completed").waitFor();
 	expect(await source.textContent()).toContain(BUCKET);
 	const items = page.getByRole("region", { name: "Items" }).first();
-	await items.getByRole("button", { name: "passwords.md", exact: true }).waitFor();
+	await items.getByRole("button", { name: PAGE, exact: true }).waitFor();
 	await items.getByText("completed", { exact: true }).first().waitFor();
 	await shoot(page, "search-bucket");
 	await tab.close();

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { freePort } from "../../scripts/free-port.ts";
+import { BUCKET, PAGE, PAGE_TEXT, writeBucketState } from "../bucket-state.ts";
 import { ollama, stopFakes } from "./engines/fake.ts";
 import { runScript, stopScripts } from "./script.ts";
 
@@ -111,16 +112,19 @@ describe("npm run dev", () => {
 			.toBe(true);
 	});
 
-	it("routes similar models to an engine of this machine, and prints it", async () => {
+	it("routes similar models to an engine of this machine, and prints it; warns about a variable that no setting reads", async () => {
 		const engine = await ollama({ name: "llama3.2:3b", size: "3.2B" });
 		// Without a build of its own, which the test before shows.
-		const args = [...(await ownPorts()), "--config", configWith({}), "--engine-ports", String(engine.port)];
-		const output = await dev(args).until(/Ctrl-C/);
+		const output = await dev([
+			...[...(await ownPorts()), "--config", configWith({}), "--engine-ports", String(engine.port)],
+			...["--var", "ROUTE:{}"],
+		]).until(/Ctrl-C/);
 		expect(output).toMatch(
 			new RegExp(`more  ->  ollama \\(http://127\\.0\\.0\\.1:${engine.port}\\) llama3\\.2:3b\n`),
 		);
 		expect(output).toContain("everything else  ->  simulator");
 		expect(output).toContain("--no-local-engines");
+		expect(output).toContain('ROUTE: no setting has this name, so it has no effect; did you mean "ROUTES"?');
 
 		const [, url = ""] = /curl -N (\S+)/.exec(output) ?? [];
 		// It lists its models and has no chat: who is asked is all that is to be seen.
@@ -155,18 +159,12 @@ describe("npm run dev", () => {
 					"@cf/meta/*": [{ backend: "ollama", model: "llama3.2" }],
 					"@cf/qwen/*": [{ backend: "simulator" }],
 				},
-				AI_SEARCH: { buckets: { manuals: { binding: "MANUALS" } } },
+				AI_SEARCH: { buckets: { [BUCKET]: { binding: "MANUALS" } } },
 			},
-			{ r2_buckets: [{ binding: "MANUALS", bucket_name: "manuals" }] },
+			{ r2_buckets: [{ binding: "MANUALS", bucket_name: BUCKET }] },
 		);
 		const state = join(dirname(config), "state");
-		const file = join(dirname(config), "passwords.md");
-		writeFileSync(file, "To reset a password, open the settings page.");
-		const put = ["r2", "object", "put", "manuals/guides/passwords.md", "--file", file];
-		const wrangler = runScript(resolve("node_modules/wrangler/bin/wrangler.js"), [
-			...[...put, "--local", "--persist-to", state, "--config", config],
-		]);
-		expect(await wrangler.exit).toBe(0);
+		await writeBucketState(state);
 
 		const BACKENDS = { ollama: ollamaBackend, mine: { kind: "openai", url: "http://127.0.0.1:9/v1" } };
 		const output = await dev([
@@ -188,12 +186,12 @@ describe("npm run dev", () => {
 			});
 			return ((await response.json()) as { result: unknown }).result;
 		};
-		await call("", { id: "docs", type: "r2", source: "manuals" });
+		await call("", { id: "docs", type: "r2", source: BUCKET });
 		await expect
 			.poll(() => call("/docs/items"))
-			.toMatchObject([{ key: "guides/passwords.md", status: "completed", source_id: "r2:manuals" }]);
+			.toMatchObject([{ key: PAGE, status: "completed", source_id: `r2:${BUCKET}` }]);
 		expect(await call("/docs/search", { query: "reset password" })).toMatchObject({
-			chunks: [{ text: "To reset a password, open the settings page." }],
+			chunks: [{ text: PAGE_TEXT }],
 		});
 	});
 
@@ -226,18 +224,6 @@ describe("npm run dev", () => {
 		expect(await child.exit).toBe(1);
 		expect(await child.until(/$/)).toBe(line);
 		server.close();
-	});
-
-	it("warns about a variable of the command line that no setting reads", async () => {
-		const output = await dev([
-			...(await ownPorts()),
-			"--config",
-			configWith({}),
-			"--no-local-engines",
-			"--var",
-			"ROUTE:{}",
-		]).until(/Ctrl-C/);
-		expect(output).toContain('ROUTE: no setting has this name, so it has no effect; did you mean "ROUTES"?');
 	});
 
 	it("prints one line if its port is in use", async () => {
