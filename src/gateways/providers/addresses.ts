@@ -15,23 +15,26 @@ interface ProviderRow {
 	base: string | ((path: string) => readonly [base: string, path: string] | undefined);
 	/** What the function expects. */
 	form?: string;
-	/** Absent: `Authorization: Bearer`. */
-	key?: KeyHeader;
+	/** Absent, or without a result: `Authorization: Bearer`. The function gets the path. */
+	key?: KeyHeader | ((path: string) => KeyHeader | undefined);
 	/** The header in which the provider's SDK sends the complete address of a request to a proxy. */
 	targetHeader?: string;
 }
 
 const BEARER: KeyHeader = { name: "authorization", scheme: "Bearer" };
+const ANTHROPIC_KEY: KeyHeader = { name: "x-api-key" };
 export const FAL_TARGET = "x-fal-target-url";
 const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const REGION = new RegExp(`^(?:v\\d\\w*/)?projects/[^/]+/locations/(${LABEL})/`, "i");
 const BEDROCK = new RegExp(`^(bedrock-runtime|bedrock-mantle)/(${LABEL})/(.*)$`, "i");
+/** Bedrock's addresses with Anthropic's own API. */
+const BEDROCK_MESSAGES = /^\/*bedrock-mantle\/[^/]+\/anthropic\//i;
 const AZURE = new RegExp(`^(${LABEL})/([a-z0-9][\\w.-]{0,63})/(.*)$`, "i");
 const FAL = /^(https:\/\/(?:[a-z0-9-]+\.)?fal\.(?:run|ai))\/(.*)$/i;
 const BASETEN = new RegExp(`^model/(${LABEL})/(.*)$`, "i");
 
 const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
-	anthropic: { base: "https://api.anthropic.com/v1", key: { name: "x-api-key" } },
+	anthropic: { base: "https://api.anthropic.com/v1", key: ANTHROPIC_KEY },
 	"aws-bedrock": {
 		base: (path) => {
 			const [, service, region, remaining] = BEDROCK.exec(path) ?? [];
@@ -40,6 +43,7 @@ const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
 			return [`https://${service}.${region}.${domain}`, remaining];
 		},
 		form: "the path bedrock-runtime/{region}/… or bedrock-mantle/{region}/…",
+		key: (path) => (BEDROCK_MESSAGES.test(path) ? ANTHROPIC_KEY : undefined),
 	},
 	"azure-openai": {
 		base: (path) => {
@@ -82,8 +86,7 @@ const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
 		base: (path) => {
 			const [, region] = REGION.exec(path) ?? [];
 			if (region === undefined) return undefined;
-			const host = region === "global" ? "aiplatform" : `${region}-aiplatform`;
-			return [`https://${host}.googleapis.com/v1`, path];
+			return [`https://${vertexHost(region.toLowerCase())}.googleapis.com/v1`, path];
 		},
 		form: "the path v1/projects/{project}/locations/{region}/…",
 	},
@@ -99,6 +102,12 @@ const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
 	replicate: { base: "https://api.replicate.com/v1" },
 };
 
+/** `us` and `eu` are several regions, with hosts of another form. */
+function vertexHost(region: string): string {
+	if (region === "global") return "aiplatform";
+	return region === "us" || region === "eu" ? `aiplatform.${region}.rep` : `${region}-aiplatform`;
+}
+
 const rowOf = (slug: string): ProviderRow | undefined =>
 	Object.hasOwn(PROVIDERS, slug) ? PROVIDERS[slug] : undefined;
 
@@ -108,8 +117,11 @@ export function endpointOf(provider: string, path: string, headers: Headers): st
 	return (targetHeader !== undefined && headers.get(targetHeader)) || path;
 }
 
-/** Where a provider takes its key. Custom providers take a bearer token. */
-export const keyHeaderOf = (slug: string): KeyHeader => rowOf(slug)?.key ?? BEARER;
+/** Where a provider takes its key. Custom providers take a bearer token. `path`: of the request, if the provider has several APIs. */
+export function keyHeaderOf(slug: string, path = ""): KeyHeader {
+	const { key } = rowOf(slug) ?? {};
+	return (typeof key === "function" ? key(path) : key) ?? BEARER;
+}
 
 export const PROVIDER_SLUGS: readonly string[] = Object.keys(PROVIDERS);
 

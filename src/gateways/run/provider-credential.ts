@@ -24,6 +24,8 @@ interface AccountCredential {
 interface CredentialRequest {
 	/** The provider's slug. */
 	provider: string;
+	/** The path of the request, if it is passed to the provider. */
+	endpoint?: string;
 	/** Headers of the request, without the credential of this gateway. */
 	headers: Headers;
 	options: GatewayOptions;
@@ -33,11 +35,12 @@ interface CredentialRequest {
 /** `undefined`: the account has none. Throws 2040 if no key has the alias of the request. */
 export function accountCredential({
 	provider,
+	endpoint,
 	headers,
 	options,
 	keys,
 }: CredentialRequest): AccountCredential | undefined {
-	const header = keyHeaderOf(provider);
+	const header = keyHeaderOf(provider, endpoint);
 	const sent = [...new Set([header.name, "authorization"])].flatMap((name) => {
 		const value = headers.get(name);
 		return value && !isToken(value) ? [[name, value] as const] : [];

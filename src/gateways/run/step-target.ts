@@ -61,7 +61,8 @@ export function targetOf(step: Step, context: TargetContext): StepTarget {
 	if (provider === WORKERS_AI) return operatorsModel(services);
 	if (provider === COMPAT) return compatTarget(step, context);
 	if (customSlug(provider) !== undefined) return customTarget(step, context);
-	const credential = accountCredential({ provider, headers: sent.headers, options, keys: access.keys });
+	const { headers } = sent;
+	const credential = accountCredential({ provider, endpoint, headers, options, keys: access.keys });
 	const { fetch } = services;
 	// Google's SDKs may send the key in the query.
 	const keyInQuery = provider === "google-ai-studio" && /[?&]key=/.test(endpoint);

@@ -56,6 +56,8 @@ export function providerAddresses(base: string, options: AddressBase = {}): AppR
 			failure: geminiFailure,
 			credentials: [AUTHORIZATION, ...GEMINI_KEYS],
 		}),
+		// Its addresses of Anthropic's API have Anthropic's header.
+		...at("/:provider{aws-bedrock}", { credentials: [SDK_AUTHORIZATION, ANTHROPIC_KEY] }),
 		...at("/:provider{azure-openai}", { credentials: [SDK_AUTHORIZATION, AZURE_KEY] }),
 		// fal's SDK sends all requests to the address of its proxy.
 		...at("/:provider{fal}", { endpoint: "" }).map((route) => ({

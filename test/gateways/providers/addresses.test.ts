@@ -30,6 +30,16 @@ describe("the address of an endpoint", () => {
 			"https://aiplatform.googleapis.com/v1/projects/p/locations/global/endpoints",
 		],
 		[
+			"google-vertex-ai",
+			"v1beta1/projects/p/locations/eu/publishers/anthropic/models/m:rawPredict",
+			"https://aiplatform.eu.rep.googleapis.com/v1beta1/projects/p/locations/eu/publishers/anthropic/models/m:rawPredict",
+		],
+		[
+			"google-vertex-ai",
+			"v1/projects/p/locations/us/publishers/google/models/m:countTokens",
+			"https://aiplatform.us.rep.googleapis.com/v1/projects/p/locations/us/publishers/google/models/m:countTokens",
+		],
+		[
 			"aws-bedrock",
 			"bedrock-runtime/us-east-1/model/m/invoke",
 			"https://bedrock-runtime.us-east-1.amazonaws.com/model/m/invoke",
@@ -86,6 +96,14 @@ it.each([
 	["custom-mine", { name: "authorization", scheme: "Bearer" }],
 ])("the key of %s", (slug, header) => {
 	expect(keyHeaderOf(slug)).toEqual(header);
+});
+
+it.each([
+	["bedrock-runtime/us-east-1/model/m/invoke", "authorization"],
+	["bedrock-mantle/us-east-1/openai/v1/responses", "authorization"],
+	["bedrock-mantle/us-east-1/anthropic/v1/messages", "x-api-key"],
+])("the key of aws-bedrock at %s is in %s", (endpoint, name) => {
+	expect(keyHeaderOf("aws-bedrock", endpoint).name).toBe(name);
 });
 
 it.each([

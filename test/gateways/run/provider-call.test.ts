@@ -208,6 +208,27 @@ describe("a request with the caller's own key", () => {
 		expect(requests[0]?.headers.has("authorization")).toBe(false);
 	});
 
+	it("of Bedrock is in the header of the API that the address has", async () => {
+		const { account, call, requests, send, store, token } = await world();
+		const MESSAGES = "aws-bedrock/bedrock-mantle/us-east-1/anthropic/v1/messages";
+		const CONVERSE = "aws-bedrock/bedrock-runtime/us-east-1/model/m/converse";
+		await call(MESSAGES, post({}, { "x-api-key": OWN }));
+		await call(CONVERSE, post({}, { authorization: `Bearer ${OWN}` }));
+		await store({ provider_slug: "aws-bedrock", secret: STORED });
+		for (const path of [MESSAGES, CONVERSE]) await call(path, post({}));
+		// Anthropic's SDK has its key in one header only.
+		await send(`${HTTP}/${account}/mine/${MESSAGES}`, undefined, post({}, { "x-api-key": token }));
+		const keys = requests.map(({ headers }) => [headers.get("x-api-key"), headers.get("authorization")]);
+		expect(keys).toEqual([
+			[OWN, null],
+			[null, `Bearer ${OWN}`],
+			[STORED, null],
+			[null, `Bearer ${STORED}`],
+			[STORED, null],
+		]);
+		expect(requests[0]?.url).toBe("https://bedrock-mantle.us-east-1.api.aws/anthropic/v1/messages");
+	});
+
 	it("is a step of the universal address", async () => {
 		const { send, account, token, requests } = await world({}, ({ url }) =>
 			url.includes("anthropic") ? new Response("overloaded", { status: 529 }) : Response.json({ ok: true }),
