@@ -141,6 +141,10 @@ const LEGACY: Readonly<Record<string, string>> = {
 	"cf-aig-skip-cache": "cf-skip-cache",
 };
 
+/** The caller's span (https://www.w3.org/TR/trace-context): version, trace, parent, flags. Ids of zeros are invalid. */
+const TRACEPARENT = "traceparent";
+const CALLERS_SPAN = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-|$)/;
+
 /** Results of one parser. If there are more, all are dropped. */
 const MAX_REMEMBERED = 100;
 /** Characters. The result of a longer text is not cached. */
@@ -184,9 +188,12 @@ export function optionsInHeaders(headers: Headers): GatewayOptions {
 	// One call of the runtime. Each `get` is another, and so is each step of an iteration.
 	const values: Partial<Record<string, string>> = {};
 	headers.forEach((value, name) => {
-		if (name.startsWith("cf-")) values[name] = value;
+		if (name.startsWith("cf-") || name === TRACEPARENT) values[name] = value;
 	});
-	return optionsFrom((_, header) => values[header] ?? values[LEGACY[header] ?? header]);
+	const options = optionsFrom((_, header) => values[header] ?? values[LEGACY[header] ?? header]);
+	if (values[TRACEPARENT] === undefined || options.otelTraceId !== undefined) return options;
+	const [, otelTraceId, otelParentSpanId] = CALLERS_SPAN.exec(values[TRACEPARENT]) ?? [];
+	return otelTraceId === undefined ? options : { otelTraceId, otelParentSpanId, ...options };
 }
 
 /** `options.gateway` of `env.AI.run`. */

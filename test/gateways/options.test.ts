@@ -59,6 +59,30 @@ describe("the options of a request to a gateway", () => {
 		]);
 	});
 
+	it("reads the caller's span of traceparent, unless another header names the trace", () => {
+		const [trace, parent] = ["4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"];
+		const traceparent = `00-${trace}-${parent}-01`;
+		const span = { otelTraceId: trace, otelParentSpanId: parent };
+		expect(headers({ traceparent })).toEqual(span);
+		// A later version may have more fields.
+		expect(headers({ traceparent: `cc-${trace}-${parent}-01-what-comes-later` })).toEqual(span);
+		const other = "0af7651916cd43dd8448eb211c80319c";
+		expect(headers({ traceparent, "cf-aig-otel-trace-id": other })).toEqual({ otelTraceId: other });
+		expect(headers({ traceparent, "cf-aig-otel-parent-span-id": "b7ad6b7169203331" })).toEqual({
+			otelTraceId: trace,
+			otelParentSpanId: "b7ad6b7169203331",
+		});
+		for (const invalid of [
+			`ff-${trace}-${parent}-01`,
+			`00-${"0".repeat(32)}-${parent}-01`,
+			`00-${trace}-${"0".repeat(16)}-01`,
+			`00-${trace}-${parent}-01x`,
+			`00-${trace.toUpperCase()}-${parent}-01`,
+			trace,
+		])
+			expect(headers({ traceparent: invalid })).toEqual({});
+	});
+
 	it("reads the older names of two headers", () => {
 		expect(headers({ "cf-cache-ttl": "60", "cf-skip-cache": "true" })).toEqual({
 			cacheTtl: 60,

@@ -12,6 +12,8 @@ export interface Attribute {
 	value: AttributeValue;
 }
 
+/** A cost or a time has one type, also if it is a whole number. */
+const FRACTIONS = /\.(?:cost|time_to_first_chunk)$/;
 const SERVICE = "ganglion";
 const NANOSECONDS = 1_000_000n;
 
@@ -25,8 +27,7 @@ export const attributesOf = (values: Record<string, Value | null | undefined>): 
 function attributeValue(key: string, value: Value): AttributeValue {
 	if (typeof value === "string") return { stringValue: value };
 	if (typeof value === "boolean") return { boolValue: value };
-	// A cost has one type, also if it is a whole number.
-	return Number.isSafeInteger(value) && !key.endsWith(".cost")
+	return Number.isSafeInteger(value) && !FRACTIONS.test(key)
 		? { intValue: String(value) }
 		: { doubleValue: value };
 }

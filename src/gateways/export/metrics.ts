@@ -4,7 +4,7 @@
  */
 import type { EndedRequest } from "../ended-request.ts";
 import { attributesOf, nanoseconds, RESOURCE, SCOPE } from "./attributes.ts";
-import { modelOf } from "./otlp.ts";
+import { errorTypeOf, modelOf, operationOf } from "./otlp.ts";
 
 interface Metric {
 	unit: string;
@@ -125,15 +125,15 @@ const pointOf = ({ attributes, buckets, count, max, min, sum }: Series): object 
 });
 
 function measurementsOf(request: EndedRequest): Measurement[] {
-	const { end, exchange, failed } = request;
-	const { status = 500, usage, firstByteMs } = end;
+	const { end, exchange } = request;
+	const { usage, firstByteMs } = end;
 	const attributes = {
-		"gen_ai.operation.name": operationOf(end.modelType),
+		"gen_ai.operation.name": operationOf(request),
 		"gen_ai.provider.name": end.provider ?? "",
 		"gen_ai.request.model": modelOf(request),
 		"cf.aig.gateway": exchange.gateway,
 	};
-	const errorType = status >= 400 ? String(status) : failed ? "interrupted" : undefined;
+	const errorType = errorTypeOf(request);
 	const tokens = (type: "input" | "output", value: number): Measurement => ({
 		metric: "gen_ai.client.token.usage",
 		value,
@@ -154,12 +154,3 @@ function measurementsOf(request: EndedRequest): Measurement[] {
 			: []),
 	];
 }
-
-/** The names of the conventions, and for other tasks their own names. */
-const OPERATIONS: Readonly<Record<string, string>> = {
-	"Text Generation": "chat",
-	"Text Embeddings": "embeddings",
-};
-
-const operationOf = (task = "Text Generation"): string =>
-	OPERATIONS[task] ?? task.toLowerCase().replaceAll(/[^a-z]+/g, "_");
