@@ -1,6 +1,6 @@
 /**
- * The load that an engine reports: SGLang's `/v1/loads`; the Prometheus metrics of vLLM, SGLang, llama.cpp, TensorRT-LLM and TEI;
- * llama.cpp's `/slots`. An engine has at most a few of these, and most only with a command-line option.
+ * The load that an engine reports: SGLang's `/v1/loads`, or `/get_load` of its earlier versions; the Prometheus metrics of vLLM, SGLang,
+ * llama.cpp, TensorRT-LLM and TEI; llama.cpp's `/slots`. An engine has at most a few of these, and most only with a command-line option.
  */
 import * as z from "zod";
 import { parseJson } from "../core/json.ts";
@@ -16,12 +16,14 @@ interface Source {
 	read(text: string): EngineLoad | undefined;
 }
 
-const LOAD_SOURCES = ["loads", "metrics", "slots"] as const;
+/** In the order in which they are tried: metrics tell more than the sources after them. */
+const LOAD_SOURCES = ["loads", "metrics", "get_load", "slots"] as const;
 type LoadSource = (typeof LOAD_SOURCES)[number];
 
 const SOURCES: Record<LoadSource, Source> = {
 	loads: { path: "/v1/loads", read: readLoads },
 	metrics: { path: "/metrics", read: readMetrics },
+	get_load: { path: "/get_load", read: readGetLoad },
 	slots: { path: "/slots", read: readSlots },
 };
 
@@ -81,6 +83,19 @@ function readLoads(text: string): EngineLoad | undefined {
 		...(cacheTokens > 0 && { cacheTokens }),
 		cacheUsage: Math.max(...loads.map((row) => row.token_usage ?? 0)),
 	};
+}
+
+const RankLoad = lazy(() => z.object({ num_reqs: count(), num_waiting_reqs: count() }));
+const GetLoad = lazy(() => z.union([z.array(RankLoad()).min(1), RankLoad()]));
+
+/** One object, or one for each rank. `num_reqs` counts the waiting requests, too. */
+function readGetLoad(text: string): EngineLoad | undefined {
+	const parsed = safeParse(GetLoad(), parseJson(text));
+	if (!parsed.success) return undefined;
+	const ranks = [parsed.data].flat();
+	const waiting = ranks.reduce((total, rank) => total + rank.num_waiting_reqs, 0);
+	const all = ranks.reduce((total, rank) => total + rank.num_reqs, 0);
+	return { running: Math.max(0, all - waiting), waiting };
 }
 
 const Slots = lazy(() => z.array(z.object({ is_processing: z.boolean() })).min(1));

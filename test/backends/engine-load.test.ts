@@ -92,6 +92,26 @@ it.each([
 		{ running: 5, waiting: 2, cacheUsage: 0.2, cacheTokens: 50_000 },
 	],
 	[
+		"an earlier SGLang, of one rank",
+		{ "/get_load": JSON.stringify({ num_reqs: 7, num_waiting_reqs: 3 }) },
+		{ running: 4, waiting: 3 },
+	],
+	[
+		"an earlier SGLang, of several ranks",
+		{
+			"/get_load": JSON.stringify([
+				{ dp_rank: 0, num_reqs: 5, num_waiting_reqs: 1, num_tokens: 900 },
+				{ dp_rank: 1, num_reqs: 2, num_waiting_reqs: 2, num_tokens: 40 },
+			]),
+		},
+		{ running: 4, waiting: 3 },
+	],
+	[
+		"SGLang's metrics rather than its earlier load",
+		{ "/metrics": SGLANG, "/get_load": JSON.stringify({ num_reqs: 7, num_waiting_reqs: 3 }) },
+		{ running: 5, waiting: 2, cacheUsage: 0.4, cacheTokens: 64_000 },
+	],
+	[
 		"llama.cpp's metrics, with a rate that is not a number",
 		{
 			"/metrics":
@@ -127,7 +147,7 @@ it("tries each source below the root, with the backend's credentials, until one 
 	expect(await first.load).toBeUndefined();
 	const credentials = "Bearer secret a";
 	expect(first.requested).toEqual(
-		["/v1/loads", "/metrics", "/slots"].map((path) => `${path} ${credentials}`),
+		["/v1/loads", "/metrics", "/get_load", "/slots"].map((path) => `${path} ${credentials}`),
 	);
 	const later = reader({ "/metrics": SGLANG, "/v1/loads": LOADS }, "metrics");
 	expect(await later.load).toMatchObject({ source: "metrics", load: { running: 5 } });
