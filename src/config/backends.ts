@@ -149,6 +149,11 @@ function readBackend(
 				[...path, "pool", field],
 				`expected a backend of kind "openai" beside it, found one of kind "${known}"`,
 			);
+	if (engine?.pool?.disaggregation && engine.api === "responses")
+		problems.add(
+			[...path, "api"],
+			'expected "chat" beside pool.disaggregation, whose two calls are chat completions, found "responses"',
+		);
 	for (const [field, only] of FIELDS_OF_ONE_KIND)
 		if (engine?.[field] !== undefined && known && known !== only)
 			problems.add(

@@ -423,6 +423,10 @@ describe("ConfigError", () => {
 			'BACKENDS.a.pool.replicas: expected replicas of the roles "prefill" and "decode" beside disaggregation, found none',
 		],
 		[
+			{ kind: "openai", api: "responses", pool: { replicas: [PREFILL, DECODE], disaggregation: "nixl" } },
+			'BACKENDS.a.api: expected "chat" beside pool.disaggregation, whose two calls are chat completions, found "responses"',
+		],
+		[
 			{ kind: "openai", pool: { replicas: [PREFILL, DECODE], disaggregation: "nixll" } },
 			'BACKENDS.a.pool.disaggregation: expected "nixl", "sglang" or "tensorrt-llm", found "nixll"; did you mean "nixl"?',
 		],
