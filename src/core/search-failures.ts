@@ -8,6 +8,7 @@ export const SEARCH_FAILURES = {
 	searchFilterOperators: edge(7015, 400, "filter_or_operator_only_supports_eq_filters"),
 	searchFilterKeys: edge(7016, 400, "filter_or_operator_does_not_support_different_keys"),
 	searchUnreachable: edge(7017, 503, "unable_to_connect_to_ai_search"),
+	searchGatewayNotFound: edge(7018, 400, "ai_gateway_not_found"),
 	searchSyncCooldown: edge(7020, 429, "sync_in_cooldown"),
 	searchJobNotFound: edge(7021, 404, "job_not_found"),
 	searchExists: edge(7022, 400, "ai_search_with_this_name_already_exist"),

@@ -96,6 +96,12 @@ export function isProviderModel(id: string): boolean {
 	return isThirdPartyId(id) && (Object.hasOwn(PROVIDERS, author) || customSlug(author) !== undefined);
 }
 
+/** The id of a model whose name begins with the slug of its provider: `google/…` of `google-ai-studio/…`. Others stay as they are. */
+export function idOfNamed(name: string): string {
+	const slug = name.slice(0, Math.max(0, name.indexOf("/")));
+	return Object.hasOwn(AUTHOR_OF_SLUG, slug) ? `${AUTHOR_OF_SLUG[slug]}${name.slice(slug.length)}` : name;
+}
+
 /** The slug of the provider that has a model, by the model's id. A model of the operator's own (`acme/chat`) has that of Workers AI. */
 export function slugOf(model: string): string {
 	if (!isThirdPartyId(model)) return WORKERS_AI;

@@ -4,6 +4,9 @@ import { sorted } from "./fusion.ts";
 import { DEFAULT_RESULTS } from "./limits.ts";
 import type { SearchedChunk, SearchResult } from "./search.ts";
 
+/** The product's text. */
+const FAILED = "search_failed";
+
 export interface MultiResult {
 	search_query: string;
 	chunks: (SearchedChunk & { instance_id: string })[];
@@ -23,7 +26,7 @@ export async function searchSeveral(
 	for (const [index, result] of results.entries()) {
 		const id = ids[index] ?? "";
 		if (result.status === "rejected")
-			errors.push({ instance_id: id, message: toAiError(result.reason).description });
+			errors.push({ instance_id: id, message: `${FAILED}: ${toAiError(result.reason).description}` });
 		else {
 			query ??= result.value.search_query;
 			chunks.push(...result.value.chunks.map((chunk) => ({ ...chunk, instance_id: id })));

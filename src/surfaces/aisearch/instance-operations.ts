@@ -1,12 +1,19 @@
 /** The operations on instances, as the bindings and the REST routes have them. */
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
-import { isProviderModel } from "../../gateways/run/provider-names.ts";
+import { choosesModel } from "../../gateways/run/model-in-gateway.ts";
+import { idOfNamed, isProviderModel } from "../../gateways/run/provider-names.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import type { OpenInstance } from "../../retrieval/search/client/search-instances.ts";
+import { searchFailure } from "../../retrieval/search/failures.ts";
 import { serving } from "../../retrieval/search/models.ts";
 import { type ConfigChanges, changesSource, type NewInstance } from "../../retrieval/search/read-config.ts";
-import { type InstanceRecord, type Page, vectorIndexOf } from "../../retrieval/search/records.ts";
+import {
+	type InstanceConfig,
+	type InstanceRecord,
+	type Page,
+	vectorIndexOf,
+} from "../../retrieval/search/records.ts";
 import { openVectors } from "../../retrieval/search/vectors.ts";
 import type { InstanceCall } from "./item-operations.ts";
 import { startJob } from "./job-operations.ts";
@@ -38,14 +45,35 @@ export async function listInstances(
 	return searchInstances.list(caller.account, { namespace, page, perPage, search, isDescending });
 }
 
-/** Throws 7010 for an embedding model that does not exist, so that the mistake does not wait for the first item. */
+const MODEL_FIELDS = ["embedding_model", "ai_search_model", "rewrite_model", "reranking_model"] as const;
+
+/**
+ * Throws 7010 for a model and 7018 for a gateway that does not exist, so that the mistake does not wait for the first item or search.
+ * `before`: what it has already was accepted.
+ */
+async function requireNamed(
+	fields: ConfigChanges,
+	{ caller, services }: Pick<OwnCall, "caller" | "services">,
+	before?: InstanceConfig,
+): Promise<void> {
+	for (const field of MODEL_FIELDS) {
+		const model = fields[field];
+		if (!model || model === before?.[field] || choosesModel(model) || isProviderModel(idOfNamed(model)))
+			continue;
+		await serving(field, async () => resolveModel(model, caller, services));
+	}
+	const { ai_gateway_id: gateway } = fields;
+	if (!gateway || gateway === before?.ai_gateway_id) return;
+	if (!(await services.gateways.find(caller.account, gateway)))
+		throw searchFailure("searchGatewayNotFound", `the account has no gateway "${gateway}"`);
+}
+
+/** Throws 7010, 7018. */
 export async function createInstance(
 	fields: NewInstance,
 	{ caller, namespace, services }: OwnCall,
 ): Promise<OpenInstance> {
-	const { embedding_model: model } = fields;
-	if (model && !isProviderModel(model))
-		await serving("embedding_model", async () => resolveModel(model, caller, services));
+	await requireNamed(fields, { caller, services });
 	const { searchInstances } = services;
 	const record = await searchInstances.create(caller, namespace, fields);
 	const instance = searchInstances.opened(caller.account, record);
@@ -53,12 +81,13 @@ export async function createInstance(
 	return instance;
 }
 
-/** A new source is read at once. */
+/** A new source is read at once. Throws 7010, 7018. */
 export async function changeInstance(
 	fields: ConfigChanges,
 	{ caller, instance, services }: InstanceCall,
 ): Promise<InstanceRecord> {
 	const { record: before } = instance;
+	await requireNamed(fields, { caller, services }, before.config);
 	const record = await services.searchInstances.update(caller, before, fields);
 	const opened = services.searchInstances.opened(caller.account, record);
 	const { origin, paused } = record.config;

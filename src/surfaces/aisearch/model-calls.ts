@@ -1,4 +1,7 @@
-/** Calls of models for AI Search: requests of the caller, in the gateway of the instance. */
+/**
+ * Calls of models for AI Search: requests of the caller, in the gateway of the instance. The product names some models by the slug of their
+ * provider (`google-ai-studio/gemini-embedding-001`).
+ */
 import { type AiError, toAiError } from "../../core/errors.ts";
 import { loadDialect } from "../../dialects/index.ts";
 import { onlyFor } from "../../dialects/route-dialect.ts";
@@ -8,6 +11,7 @@ import {
 	type ModelGateway,
 	runModel,
 } from "../../gateways/run/model-in-gateway.ts";
+import { idOfNamed } from "../../gateways/run/provider-names.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import type { Caller } from "../../pipeline/request.ts";
@@ -29,12 +33,9 @@ const SIMULATOR = "simulator";
 /** The options of requests are in their headers, which a search does not pass on. */
 const NO_HEADERS = new Headers();
 
-export function searchModels(
-	{ caller, gateway: named, signal }: ModelCaller,
-	services: AppServices,
-): SearchModels {
+export function searchModels({ caller, gateway, signal }: ModelCaller, services: AppServices): SearchModels {
 	const gatewayOf = (model: string): ModelGateway => ({
-		...{ named, otherwise: defaultGateway(model) },
+		...{ named: gateway, otherwise: defaultGateway(model) },
 		options: () => ({}),
 		source: () => ({ type: "Workers AI Binding" }),
 	});
@@ -71,11 +72,12 @@ export function searchModels(
 		get isLexical() {
 			return isLexical;
 		},
-		async openAi(endpoint, fields) {
+		async openAi(endpoint, sent) {
 			const id = services.uuid();
 			const route = OPENAI_ROUTES[endpoint];
 			if (!route) throw new TypeError(`${endpoint} is no route`);
-			const { model } = fields;
+			const model = idOfNamed(sent.model);
+			const fields = { ...sent, model };
 			const response = await answered(model, {
 				id,
 				endpoint: () => `v1${endpoint}`,
@@ -91,8 +93,9 @@ export function searchModels(
 			if (endpoint === "/embeddings") markLexical(response);
 			return response;
 		},
-		async native(model, fields, body) {
+		async native(named, fields, body) {
 			const id = services.uuid();
+			const model = idOfNamed(named);
 			const response = await answered(model, {
 				id,
 				endpoint: () => `run/${model}`,

@@ -82,7 +82,12 @@ describe("AiSearchNamespace", () => {
 		const query = { query: "reset password", ai_search_options: { instance_ids: ["docs", "none"] } };
 		expect(await namespace.search(query)).toMatchObject({
 			chunks: [{ instance_id: "docs", text: TEXT }],
-			errors: [{ instance_id: "none", message: 'ai_search_not_found: "none" in the namespace "default"' }],
+			errors: [
+				{
+					instance_id: "none",
+					message: 'search_failed: ai_search_not_found: "none" in the namespace "default"',
+				},
+			],
 		});
 		expect(await namespace.list()).toMatchObject({
 			result: [{ id: "docs" }],

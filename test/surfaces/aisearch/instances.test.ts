@@ -152,6 +152,11 @@ describe("instances", () => {
 			'did you mean "@cf/baai/bge-m3"? The instance names it in embedding_model',
 		],
 		[
+			{ id: "docs", reranking_model: "@cf/baai/bge-reranker" },
+			7010,
+			'did you mean "@cf/baai/bge-reranker-base"? The instance names it in reranking_model',
+		],
+		[
 			{ id: "docs", retrieval_options: { boost_by: [{ field: "filename", direction: "asc" }] } },
 			7058,
 			"boost_by: filename has no order",
@@ -161,6 +166,31 @@ describe("instances", () => {
 			status: 400,
 			errors: [{ code, message: expect.stringContaining(message) }],
 		});
+	});
+
+	it("refuse a change to what does not exist, and a client may write back what it has read", async () => {
+		const api = searchApi();
+		// In local development every gateway exists.
+		const find = vi.spyOn(api.services.gateways, "find").mockResolvedValue(undefined);
+		expect(await api.create("faq", { ai_gateway_id: "no-such" })).toMatchObject(
+			failure(400, 7018, 'ai_gateway_not_found: the account has no gateway "no-such"'),
+		);
+		expect(await api.get("/instances/faq")).toMatchObject({ status: 404 });
+		const { result } = await api.create("docs", { embedding_model: "@cf/baai/bge-m3" });
+		for (const [change, code] of [
+			[{ embedding_model: "@cf/baai/bge-m4" }, 7010],
+			[{ ai_search_model: "@cf/meta/llama-9" }, 7010],
+			[{ ai_gateway_id: "no-such" }, 7018],
+		] as const)
+			expect(await api.put("/instances/docs", change)).toMatchObject({ status: 400, errors: [{ code }] });
+		expect((await api.get("/instances/docs")).result).toEqual(result);
+		find.mockRestore();
+		expect((await api.put("/instances/docs", { ai_gateway_id: "mine" })).status).toBe(200);
+		// Aliases and models of providers are known when they are called.
+		const later = { ai_search_model: "custom/assistant", rewrite_model: "openai/gpt-5-new" };
+		expect((await api.put("/instances/docs", later)).result).toMatchObject(later);
+		const written = await api.put("/instances/docs", (await api.get("/instances/docs")).result);
+		expect(written.result).toMatchObject(later);
 	});
 
 	it("have unique names, and as many as the setting allows", async () => {

@@ -371,6 +371,25 @@ describe("a search", () => {
 		});
 	});
 
+	it("embeds with a model that the product names by the slug of its provider", async () => {
+		const google = upstream(async (request) => {
+			const { requests } = await request.json<{ requests: object[] }>();
+			return Response.json({ embeddings: requests.map(() => ({ values: [1, 0, 0] })) });
+		});
+		const vars = { PROVIDER_KEYS: { google: "GOOGLE_KEY" }, GOOGLE_KEY: "AIza-google" };
+		const api = searchApi({ vars, fetch: google.fetch });
+		const model = "google-ai-studio/gemini-embedding-001";
+		expect((await api.create("docs", { embedding_model: model })).result).toMatchObject({
+			embedding_model: model,
+		});
+		await api.upload("a.md", "Anything");
+		const { result } = await api.post("/instances/docs/search", { query: "something else" });
+		expect(result.chunks).toMatchObject([{ item: { key: "a.md" }, scoring_details: { vector_score: 1 } }]);
+		expect(new Set(google.requests.map(({ url }) => new URL(url).pathname))).toEqual(
+			new Set(["/v1beta/models/gemini-embedding-001:batchEmbedContents"]),
+		);
+	});
+
 	it("names the model and the setting if no route serves the embeddings", async () => {
 		const api = searchApi({ vars: { BACKENDS: {}, ROUTES: {} } });
 		await api.create("docs");
@@ -456,7 +475,10 @@ describe("a search", () => {
 			["faq", "faq.md"],
 		]);
 		expect(result.errors).toEqual([
-			{ instance_id: "none", message: 'ai_search_not_found: "none" in the namespace "default"' },
+			{
+				instance_id: "none",
+				message: 'search_failed: ai_search_not_found: "none" in the namespace "default"',
+			},
 		]);
 		expect(await api.post("/namespaces/default/search", { query: "x" })).toMatchObject({
 			errors: [{ code: 7074 }],
