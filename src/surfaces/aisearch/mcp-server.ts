@@ -57,7 +57,8 @@ export async function answerMcp(request: Request, tool: SearchTool): Promise<Res
 
 function serverOf(tool: SearchTool): McpServer {
 	const { description = DESCRIPTION, name, version } = tool;
-	const server = new McpServer({ name, version });
+	const capabilities = { tools: { listChanged: false } };
+	const server = new McpServer({ name, version }, { capabilities });
 	const annotations = { readOnlyHint: true, openWorldHint: false };
 	server.registerTool("search", { description, inputSchema: Arguments(), annotations }, ({ query }) =>
 		found(query, tool),

@@ -111,6 +111,11 @@ describe("a public endpoint", () => {
 		const initialize = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
 		const listed = await api.send("/mcp", initialize, accept);
 		expect(await listed.text()).toContain("Searches the manuals");
+		const clientInfo = { name: "a client", version: "1" };
+		const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+		const begun = await api.send("/mcp", { jsonrpc: "2.0", id: 2, method: "initialize", params }, accept);
+		// The tool does not change, and nobody can subscribe to its changes.
+		expect(await begun.text()).toContain('"capabilities":{"tools":{"listChanged":false}}');
 		for (const method of ["GET", "DELETE"])
 			expect(await api.failure("/mcp", undefined, {}, method)).toEqual([
 				405,
