@@ -12,6 +12,19 @@ const STORE = "send the input to /responses, which stores responses and conversa
 const IDS = "ids of responses begin with resp_, ids of conversations with conv_";
 const FILES = "files are stored at /files, in one request: send their content with the request of a model";
 const FILE_IDS = "ids of files begin with file- or file_";
+const LIVE_AUDIO = "live audio is available at /ai/run/{model} over a websocket, for models that support it";
+/** Of the `openai` SDK 7.59. */
+const OTHER_RESOURCES = [
+	"agents",
+	"chatkit",
+	"content_provenance_checks",
+	"organization",
+	"safety",
+	"skills",
+	"vaults",
+	"webhook_endpoints",
+	"webhook_event_types",
+] as const;
 /** Of Vercel's gateway: https://ai-sdk.dev/providers/ai-sdk-providers/ai-gateway. A model that is a text in the AI SDK is called by it. */
 const AI_SDK_GATEWAY =
 	"this is the API of @ai-sdk/gateway: use createOpenAICompatible of @ai-sdk/openai-compatible, or @ai-sdk/openai, with the address of this route up to /v1 as baseURL";
@@ -40,7 +53,11 @@ const REASONS: Readonly<Record<string, string>> = {
 	"speech-model": AI_SDK_GATEWAY,
 	"transcription-model": AI_SDK_GATEWAY,
 	"video-model": AI_SDK_GATEWAY,
-	realtime: "live audio is available at /ai/run/{model} over a websocket, for models that support it",
+	realtime: LIVE_AUDIO,
+	live: LIVE_AUDIO,
+	...Object.fromEntries(
+		OTHER_RESOURCES.map((name) => [name, "OpenAI's resource of this name is not available"]),
+	),
 };
 
 const NO_ROUTE = FAILURES.noRoute.description;

@@ -49,6 +49,17 @@ describe.each(CLIENTS)("a path of the form of a gateway's address, with %s", (_,
 			"chat completions are not stored",
 		],
 		[
+			"a live session",
+			(openai) => openai.post("/live/sessions/1/accept", { body: {} }),
+			"live audio is available at /ai/run/{model}",
+		],
+		["skills", (openai) => openai.get("/skills"), "OpenAI's resource of this name is not available"],
+		[
+			"the users of an organization",
+			(openai) => openai.post("/organization/users", { body: {} }),
+			"OpenAI's resource of this name is not available",
+		],
+		[
 			"the messages of one",
 			async (openai) => openai.chat.completions.messages.list("chatcmpl_1"),
 			"chat completions are not stored",
