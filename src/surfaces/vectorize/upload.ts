@@ -125,7 +125,10 @@ class LineReader {
 		let failure: unknown;
 		try {
 			for (;;) {
-				const { done, value } = await reader.read();
+				// It fails only if the caller leaves.
+				const { done, value } = await reader.read().catch((cause: unknown) => {
+					throw new AiError("aborted", undefined, { cause });
+				});
 				if (isLate) throw failure ?? late;
 				bytes += value?.length ?? 0;
 				if (bytes > this.#maxBytes)
