@@ -5,7 +5,7 @@
  * A caller that ends its side has left, as servers of Node, Go and nginx also assume. The runtime's connection is closed, which cancels the
  * request. The end alone would not, because the runtime accepts a half-open connection.
  */
-import { createConnection, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { BodyRate } from "./body-rate.ts";
 import { callerAddress } from "./caller-address.ts";
 import type { ConnectionContext } from "./connection-context.ts";
@@ -18,13 +18,13 @@ import {
 	requestBodyKind,
 	statusOf,
 } from "./framing.ts";
+import { Lingering } from "./lingering.ts";
 import type { Placed } from "./places.ts";
 import { refusal } from "./refusal.ts";
+import { RuntimeSocket } from "./runtime-socket.ts";
 
 /** A smaller body is complete before the runtime sees its request. The gateway reads such a body before it verifies the token. */
 const HELD_BODY_BYTES = 16 * 1024;
-/** Time for a caller to read the last bytes. */
-const ENDING_MS = 1_000;
 /** The caller waits for it before it sends the body that is held. */
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -51,7 +51,7 @@ export class GuardedConnection implements Placed {
 	/** It has a reserved place, for one request. */
 	#isReserved = false;
 	/** The last bytes for the caller are written. */
-	#isEnding = false;
+	#ending: Lingering | undefined;
 	#isClosed = false;
 	#lastByteAt: number;
 	/** When the first byte of the current request arrived. */
@@ -91,10 +91,10 @@ export class GuardedConnection implements Placed {
 		const { now, times } = this.#context;
 		const at = now();
 		const silentMs = at - this.#lastByteAt;
-		if (this.#isEnding) {
-			if (silentMs > ENDING_MS) this.close();
-		} else if (silentMs > times.idleMs()) this.close();
-		else if (this.#isTunnel) this.#checkReader(at);
+		if (silentMs > times.idleMs()) this.close();
+		else if (this.#ending) {
+			if (this.#caller.writableFinished && this.#ending.isOver(at)) this.close();
+		} else if (this.#isTunnel) this.#checkReader(at);
 		else if (this.#requestAt === undefined) {
 			const limitMs = this.#runtime ? times.keepAliveMs : times.firstByteMs;
 			if (this.#requests.length === 0 && silentMs > limitMs) this.close();
@@ -115,11 +115,17 @@ export class GuardedConnection implements Placed {
 	}
 
 	#receive(bytes: Buffer): void {
-		if (this.#isEnding || this.#isClosed) return;
+		if (this.#isClosed) return;
 		this.#lastByteAt = this.#context.now();
-		if (this.#isTunnel) this.#forward(bytes);
+		if (this.#ending) this.#drop(this.#ending, bytes);
+		else if (this.#isTunnel) this.#forward(bytes);
 		else if (this.#unread) this.#keep(this.#unread, bytes);
 		else this.#receiveRequests(bytes);
+	}
+
+	#drop(ending: Lingering, { length }: Buffer): void {
+		ending.received(length, this.#lastByteAt);
+		if (ending.isOver(this.#lastByteAt)) this.close();
 	}
 
 	/** The caller is read further, because its end must be seen. */
@@ -132,7 +138,7 @@ export class GuardedConnection implements Placed {
 	#receiveRequests(bytes: Buffer): void {
 		try {
 			let unread = bytes;
-			while (unread.length > 0 && !this.#isEnding && !this.#isClosed && !this.#unread)
+			while (unread.length > 0 && !this.#ending && !this.#isClosed && !this.#unread)
 				unread = unread.subarray(this.#receivePart(unread));
 			if (unread.length > 0) this.#unread?.push(unread);
 		} catch (error) {
@@ -224,14 +230,14 @@ export class GuardedConnection implements Placed {
 	}
 
 	#connect(): void {
-		const runtime = createConnection({ path: this.#context.target, allowHalfOpen: true });
+		const runtime = new RuntimeSocket({ allowHalfOpen: true });
 		this.#runtime = runtime;
 		this.#runtimeReading = new Reading(runtime);
 		runtime.on("data", (bytes) => this.#pass(bytes));
 		runtime.on("drain", () => this.#callerReading.goOn("runtime"));
 		runtime.once("error", () => this.close());
-		runtime.once("end", () => this.#caller.end());
-		runtime.once("close", () => this.close());
+		runtime.once("end", () => this.#end());
+		runtime.connect(this.#context.target);
 	}
 
 	/** Passes an answer on. */
@@ -264,7 +270,8 @@ export class GuardedConnection implements Placed {
 		if (head && statusOf(head) < 200) return;
 		const { credentials = [] } = this.#requests.shift() ?? {};
 		if (head) this.#pace.answered(credentials, statusOf(head));
-		if (this.#isReserved) this.#end();
+		// The runtime needs no more of a body that it has answered.
+		if (this.#isReserved || (this.#isForwarding && this.#requests.length === 0)) this.#end();
 		else this.#waitForRequest();
 	}
 
@@ -279,23 +286,25 @@ export class GuardedConnection implements Placed {
 
 	/** Answers in place of the runtime, unless the caller already reads an answer. */
 	refuse(reason: "full" | "late" | "malformed", error?: FramingError): void {
-		if (this.#isEnding) return;
+		if (this.#ending) return;
 		const answersBefore = this.#requests.length - (this.#isForwarding ? 1 : 0);
 		if (answersBefore > 0 || this.#answer.head) this.close();
 		else this.#end(refusal(reason, error));
 	}
 
 	#end(text = ""): void {
-		this.#isEnding = true;
+		const linger = (): void => {
+			this.#ending = new Lingering(this.#context.now());
+		};
+		linger();
 		this.#held = [];
 		this.#unread = undefined;
 		this.#pace.end();
-		this.#lastByteAt = this.#context.now();
 		this.#runtime
 			?.removeAllListeners()
 			.on("error", () => {})
 			.destroy();
-		this.#caller.end(text);
+		this.#caller.end(text, linger);
 		this.#caller.resume();
 		this.#context.places.end(this);
 	}

@@ -1,0 +1,30 @@
+/**
+ * How long a connection is read whose last bytes are written. A connection that is closed with unread bytes is reset, and the caller may lose
+ * what it was sent: many clients read the answer when they have sent the body.
+ */
+
+/** Without a byte of the caller. */
+const SILENT_MS = 1_000;
+const MAX_MS = 10_000;
+/** The bytes are dropped. */
+const MAX_BYTES = 32 * 1024 * 1024;
+
+export class Lingering {
+	readonly #since: number;
+	#lastByteAt: number;
+	#bytes = 0;
+
+	constructor(at: number) {
+		this.#since = at;
+		this.#lastByteAt = at;
+	}
+
+	received(bytes: number, at: number): void {
+		this.#lastByteAt = at;
+		this.#bytes += bytes;
+	}
+
+	isOver(at: number): boolean {
+		return this.#bytes > MAX_BYTES || at - this.#lastByteAt > SILENT_MS || at - this.#since > MAX_MS;
+	}
+}
