@@ -16,6 +16,8 @@ import { POLICY_VIOLATION } from "./socket-caller.ts";
 const MAX_FRAME_BYTES = 1024 * 1024;
 /** Minutes of audio. An engine that is so far behind will not catch up. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
+/** What a frame that waits holds beside its own bytes. */
+const FRAME_BYTES = 512;
 /** Limit of a close frame (RFC 6455, 5.5). */
 const MAX_REASON_BYTES = 123;
 
@@ -72,13 +74,13 @@ async function relay(
 		const data: string | ArrayBuffer = event.data;
 		const size = typeof data === "string" ? data.length : data.byteLength;
 		if (size > MAX_FRAME_BYTES) return refuse(TOO_BIG, `a frame is larger than ${MAX_FRAME_BYTES} bytes`);
-		pending += size;
+		pending += size + FRAME_BYTES;
 		if (pending > MAX_PENDING_BYTES)
 			return refuse(POLICY_VIOLATION, `more than ${MAX_PENDING_BYTES} bytes wait to be processed`);
 		const write = (): void => {
 			writer.write(typeof data === "string" ? data : new Uint8Array(data)).then(
 				() => {
-					pending -= size;
+					pending -= size + FRAME_BYTES;
 				},
 				// The reader reports why the session ended.
 				() => {},

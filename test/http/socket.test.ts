@@ -360,6 +360,17 @@ describe("a session on a socket", () => {
 		expect(await ended).toBe("cancelled");
 	});
 
+	it("ends when too many small frames are pending", async () => {
+		const { frames, ended } = blockedSession();
+		const { socket, rest } = conversation(frames);
+		for (let sent = 0; sent < 20_000; sent++) socket.send(new Uint8Array(1));
+		expect(await rest()).toMatchObject({
+			code: 1008,
+			reason: expect.stringContaining("wait to be processed"),
+		});
+		expect(await ended).toBe("cancelled");
+	});
+
 	it("closes after a failure with a code by its cause, and discloses no secrets", async () => {
 		const ours = blockedSession();
 		const first = conversation(ours.frames);
