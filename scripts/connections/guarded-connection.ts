@@ -47,9 +47,6 @@ export class GuardedConnection implements Placed {
 	#held: Buffer[] = [];
 	#isForwarding = false;
 	#isTunnel = false;
-	#isSocket = false;
-	/** It has a reserved place, for one request. */
-	#isReserved = false;
 	/** The last bytes for the caller are written. */
 	#ending: Lingering | undefined;
 	#isClosed = false;
@@ -81,7 +78,7 @@ export class GuardedConnection implements Placed {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
 		this.#pace.end();
-		this.#context.places.release(this, this.#isSocket);
+		this.#context.places.release(this);
 		this.#caller.destroy();
 		this.#runtime?.destroy();
 	}
@@ -117,14 +114,14 @@ export class GuardedConnection implements Placed {
 	#receive(bytes: Buffer): void {
 		if (this.#isClosed) return;
 		this.#lastByteAt = this.#context.now();
-		if (this.#ending) this.#drop(this.#ending, bytes);
+		if (this.#ending) this.#drop(this.#ending, bytes.length);
 		else if (this.#isTunnel) this.#forward(bytes);
 		else if (this.#unread) this.#keep(this.#unread, bytes);
 		else this.#receiveRequests(bytes);
 	}
 
-	#drop(ending: Lingering, { length }: Buffer): void {
-		ending.received(length, this.#lastByteAt);
+	#drop(ending: Lingering, bytes: number): void {
+		ending.received(bytes, this.#lastByteAt);
 		if (ending.isOver(this.#lastByteAt)) this.close();
 	}
 
@@ -194,10 +191,7 @@ export class GuardedConnection implements Placed {
 
 	#startForwarding(head: MessageHead): void {
 		if (!this.#runtime && !this.#takePlace(head)) return;
-		this.#requests.push({
-			method: head.startLine[0] ?? "",
-			credentials: this.#pace.credentials,
-		});
+		this.#requests.push({ method: head.startLine[0] ?? "", credentials: this.#pace.credentials });
 		this.#isForwarding = true;
 		this.#rate.begin(this.#lastByteAt);
 		const [first, ...others] = this.#held;
@@ -207,21 +201,12 @@ export class GuardedConnection implements Placed {
 
 	/** Refuses the request if there is no place for it. */
 	#takePlace(head: MessageHead): boolean {
-		const isPlaced = this.#hasPlace(head);
-		if (!isPlaced) this.refuse("full");
-		return isPlaced;
-	}
-
-	#hasPlace(head: MessageHead): boolean {
 		const { isProbe, places } = this.#context;
-		if (!this.#isReserved) {
-			const place = places.take(this, () => isProbe(head));
-			if (!place) return false;
-			this.#isReserved = place === "reserved";
-		}
-		if (!this.#runtime) this.#connect();
-		if (head.headers.has("upgrade")) this.#isSocket ||= places.takeSocket(this.address);
-		return this.#isSocket || !head.headers.has("upgrade");
+		const isSocket = head.headers.has("upgrade");
+		const isPlaced = places.take(this, () => isProbe(head)) && (!isSocket || places.takeSocket(this));
+		if (!isPlaced) this.refuse("full");
+		else if (!this.#runtime) this.#connect();
+		return isPlaced;
 	}
 
 	#forward(bytes: Buffer): void {
@@ -271,7 +256,8 @@ export class GuardedConnection implements Placed {
 		const { credentials = [] } = this.#requests.shift() ?? {};
 		if (head) this.#pace.answered(credentials, statusOf(head));
 		// The runtime needs no more of a body that it has answered.
-		if (this.#isReserved || (this.#isForwarding && this.#requests.length === 0)) this.#end();
+		const isEarly = this.#isForwarding && this.#requests.length === 0;
+		if (isEarly || this.#context.places.isReserved(this)) this.#end();
 		else this.#waitForRequest();
 	}
 
@@ -304,6 +290,7 @@ export class GuardedConnection implements Placed {
 			?.removeAllListeners()
 			.on("error", () => {})
 			.destroy();
+		// From the last byte on: until then the caller may read slowly.
 		this.#caller.end(text, linger);
 		this.#caller.resume();
 		this.#context.places.end(this);

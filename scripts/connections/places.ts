@@ -29,8 +29,6 @@ export interface Placed {
 	refuse(reason: "full"): void;
 }
 
-type PlaceKind = "ordinary" | "reserved";
-
 export interface ClassCount {
 	used: number;
 	limit: number;
@@ -64,6 +62,8 @@ export class Places {
 	readonly #idle = new Set<Placed>();
 	/** Connections with a reserved place. */
 	readonly #probes = new Set<Placed>();
+	/** Connections that are websockets. */
+	readonly #upgraded = new Set<Placed>();
 	/** Connections whose callers read their last bytes. */
 	readonly #ending = new Set<Placed>();
 	/** Requests that began, since the start. */
@@ -92,36 +92,44 @@ export class Places {
 		this.#waitingCount++;
 	}
 
-	/** A request of the connection begins. `isProbe`: it may have a reserved place. `undefined`: it has none. */
-	take(connection: Placed, isProbe: () => boolean): PlaceKind | undefined {
+	/** A request of the connection begins. `isProbe`: it may have a reserved place. Returns whether the connection has a place. */
+	take(connection: Placed, isProbe: () => boolean): boolean {
+		if (this.isReserved(connection)) return true;
 		this.requests++;
 		const { address } = connection;
-		if (this.#busy.has(connection)) return "ordinary";
+		if (this.#busy.has(connection)) return true;
 		if (!this.#shares.mayTake(address)) this.#unread(address)?.close();
 		if (this.#shares.mayTake(address)) {
 			if (!this.#idle.delete(connection) && this.#ordinary >= this.#shares.max) this.#leastIdle()?.close();
 			this.#endWait(connection);
 			this.#shares.take(address);
 			this.#busy.add(connection);
-			return "ordinary";
+			return true;
 		}
 		if (this.#probes.size < this.#reserved && isProbe()) {
 			this.#idle.delete(connection);
 			this.#endWait(connection);
 			this.#probes.add(connection);
-			return "reserved";
+			return true;
 		}
 		this.#refused.connections++;
-		return undefined;
+		return false;
+	}
+
+	/** Whether the connection has a reserved place, which is for one request. */
+	isReserved(connection: Placed): boolean {
+		return this.#probes.has(connection);
 	}
 
 	/** Whether a connection with a place may become a websocket, which it is until it closes. */
-	takeSocket(address: string): boolean {
-		if (!this.#sockets.mayTake(address)) {
+	takeSocket(connection: Placed): boolean {
+		if (this.#upgraded.has(connection)) return true;
+		if (!this.#sockets.mayTake(connection.address)) {
 			this.#refused.sockets++;
 			return false;
 		}
-		this.#sockets.take(address);
+		this.#sockets.take(connection.address);
+		this.#upgraded.add(connection);
 		return true;
 	}
 
@@ -140,11 +148,11 @@ export class Places {
 	}
 
 	/** The connection is closed. */
-	release(connection: Placed, isSocket: boolean): void {
+	release(connection: Placed): void {
 		this.#endWait(connection);
 		this.#endPlace(connection);
 		this.#ending.delete(connection);
-		if (isSocket) this.#sockets.release(connection.address);
+		if (this.#upgraded.delete(connection)) this.#sockets.release(connection.address);
 	}
 
 	/** Connections with a request. */
