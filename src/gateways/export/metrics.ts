@@ -3,8 +3,15 @@
  * (https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics). The points are deltas: each has the requests since the one before.
  */
 import type { EndedRequest } from "../ended-request.ts";
-import { attributesOf, nanoseconds, RESOURCE, SCOPE } from "./attributes.ts";
-import { errorTypeOf, modelOf, operationOf } from "./otlp.ts";
+import {
+	attributesOf,
+	errorTypeOf,
+	modelOf,
+	nanoseconds,
+	operationOf,
+	RESOURCE,
+	SCOPE,
+} from "./attributes.ts";
 
 interface Metric {
 	unit: string;

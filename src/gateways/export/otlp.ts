@@ -8,11 +8,19 @@ import type { EndedRequest } from "../ended-request.ts";
 import { collectsPayload } from "../logs/collection.ts";
 import { costOf } from "../logs/cost.ts";
 import { MAX_PAYLOAD, requestBody } from "../logs/payload.ts";
-import { attributesOf, nanoseconds, RESOURCE, SCOPE, type Value } from "./attributes.ts";
+import {
+	attributesOf,
+	errorTypeOf,
+	modelOf,
+	NO_STATUS,
+	nanoseconds,
+	operationOf,
+	RESOURCE,
+	SCOPE,
+	type Value,
+} from "./attributes.ts";
 
 const SPAN_KIND_CLIENT = 3;
-/** Of a request that ended without one. */
-const NO_STATUS = 500;
 const STATUS_OK = 1;
 const STATUS_ERROR = 2;
 
@@ -72,22 +80,4 @@ function attributes(request: EndedRequest): Record<string, Value | null | undefi
 		"cf.aig.log_id": exchange.id,
 		"cf.aig.cached": cached ?? false,
 	};
-}
-
-export const modelOf = ({ end, step }: EndedRequest): string => end.model ?? step?.model ?? "";
-
-/** The names of the conventions, and for other tasks their own names. */
-const OPERATIONS: Readonly<Record<string, string>> = {
-	"Text Generation": "chat",
-	"Text Embeddings": "embeddings",
-};
-
-export function operationOf({ end: { modelType = "Text Generation" } }: EndedRequest): string {
-	return OPERATIONS[modelType] ?? modelType.toLowerCase().replaceAll(/[^a-z]+/g, "_");
-}
-
-/** `undefined`: the request has succeeded. */
-export function errorTypeOf({ end: { status = NO_STATUS }, failed }: EndedRequest): string | undefined {
-	if (status >= 400) return String(status);
-	return failed ? "interrupted" : undefined;
 }
