@@ -5,6 +5,7 @@ import { createInterface } from "node:readline/promises";
 import { cannotBeRead, cannotBeWritten } from "../../scripts/file-failure.ts";
 import { makeFolder } from "../../scripts/make-folder.ts";
 import { ROOT } from "../../scripts/root.ts";
+import { shellQuoted } from "../../src/core/shell.ts";
 import { CommandError } from "../gateway-client.ts";
 import { diffOf, InitError, withDependency, withPlugin, workerName } from "../init.ts";
 import { specifierFor } from "../specifier.ts";
@@ -93,8 +94,7 @@ async function isConfirmed(): Promise<boolean> {
 }
 
 /** A path as one word of a shell. */
-const shellWord = (path: string): string =>
-	/^[\w./:\\-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+const shellWord = (path: string): string => (/^[\w./:\\-]+$/.test(path) ? path : shellQuoted(path));
 
 /** `folder`: an absolute path. It must be empty or absent. `version`: a version or another specifier of npm. */
 export async function createCommand(folder: string, version = specifierFor(folder)): Promise<number> {

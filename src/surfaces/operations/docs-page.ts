@@ -5,6 +5,7 @@
  * and workers that the policy of the other pages forbids.
  */
 import { html, raw } from "hono/html";
+import { shellQuoted } from "../../core/shell.ts";
 import type { ApiDocument, Operation, Parameter } from "./openapi-document.ts";
 import type { BodyContent } from "./openapi-schemas.ts";
 
@@ -137,12 +138,9 @@ function curl({ method, path, type, body, needsToken }: Example): string {
 function bodyArguments(type: string, example: unknown): string[] {
 	// curl adds the boundary of a form to its content type.
 	if (type.startsWith("multipart/"))
-		return Object.entries(example ?? {}).map(([name, value]) => `-F ${quoted(`${name}=${value}`)}`);
+		return Object.entries(example ?? {}).map(([name, value]) => `-F ${shellQuoted(`${name}=${value}`)}`);
 	return [
 		`-H 'content-type: ${type}'`,
-		...(example === undefined ? [] : [`-d ${quoted(JSON.stringify(example))}`]),
+		...(example === undefined ? [] : [`-d ${shellQuoted(JSON.stringify(example))}`]),
 	];
 }
-
-/** A single quote ends a quoted text of the shell, so it is escaped outside of it. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
