@@ -214,13 +214,12 @@ function checkAddresses(
 			);
 		return;
 	}
-	if (isRecord(pool) && pool.discover !== undefined && url === undefined && urls === undefined) return;
 	const both = url !== undefined && urls !== undefined;
-	if (isRecord(pool) && url === undefined && urls === undefined && !hosted) {
+	const neither = url === undefined && urls === undefined;
+	if (neither && (hosted || (isRecord(pool) && pool.discover !== undefined))) return;
+	if (neither && isRecord(pool))
 		problems.add(path, "expected pool.replicas or pool.discover, or urls beside pool, found none");
-		return;
-	}
-	if (both || (url === undefined && urls === undefined && !hosted))
+	else if (both || neither)
 		problems.add(path, `expected either url or urls, found ${both ? "both" : "neither"}`);
 }
 
