@@ -46,7 +46,7 @@ export function withPlugin(text: string, binding?: string): string {
 	const bindings = unsafe?.bindings ?? [];
 	// Blocks of Vectorize and AI Search have other types.
 	const own = bindings.filter(({ dev, type }) => type === "ai" && dev?.plugin?.package === PACKAGE);
-	if (own.some(({ name }) => name === (binding ?? name))) return text;
+	if (own.some(({ name }) => binding === undefined || name === binding)) return text;
 	const name = binding ?? ai?.binding ?? "AI";
 	if (!IDENTIFIER.test(name))
 		throw new InitError(

@@ -4,7 +4,7 @@
  */
 import { registerHooks } from "node:module";
 
-export type Change = readonly [part: string, by: string];
+type Change = readonly [part: string, by: string];
 
 export const POOL = "/@cloudflare/vitest-pool-workers/dist/pool/index.mjs";
 /** The client of the pool's socket. */

@@ -80,7 +80,7 @@ async function fetchFile(download: Download, partial: string): Promise<void> {
 	);
 }
 
-/** Returns the hash of the complete file. `isJoined`: the file is of several answers. */
+/** Returns the hash of the complete file. `isJoined`: its parts are of several answers. */
 async function fetchPart(
 	{ source, manifest, file, signal, report }: Download,
 	partial: string,

@@ -10,6 +10,7 @@ const SILENT_MS = 8_000;
 const MAX_REDIRECTS = 5;
 /** The file ends before the range. Ranges are within the size that the list states. */
 const OUT_OF_RANGE = 416;
+/** A longer wait is not written. */
 const MAX_RETRY_SECONDS = 86_400;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -136,12 +137,12 @@ export class HubConnection {
 	}
 }
 
-/** Why a redirect is not followed. The files of a hub are at another host, so any host is good. */
-function flawOf(to: URL | undefined, hub: string): string | undefined {
+/** Why a redirect is not followed. The files of a hub are at another host, so any host is allowed. `origin`: of the hub. */
+function flawOf(to: URL | undefined, origin: string): string | undefined {
 	if (!to) return "no address";
 	if (to.protocol !== "https:" && to.protocol !== "http:") return `an address of "${to.protocol}"`;
 	if (to.username !== "" || to.password !== "") return `${to.host} with a user name`;
-	return to.protocol === "https:" || to.origin === hub ? undefined : `${to.host}, which is not encrypted`;
+	return to.protocol === "https:" || to.origin === origin ? undefined : `${to.host}, which is not encrypted`;
 }
 
 const SILENCE = Symbol("silence");

@@ -20,7 +20,7 @@ const NAME = "llama-server";
 const CONNECTIONS = "256";
 /**
  * Turns of a loop in which a thread of OpenMP waits for the others before it sleeps. With libgomp's own 300,000 the threads hold the cores for some
- * milliseconds after each token, which others need on a busy machine. With 1,000 or none they sleep amid a token: up to half as fast when idle.
+ * milliseconds after each token, which others need on a busy machine. With 1,000 or none they sleep amid a token, which takes up to twice as long.
  */
 const WAITING_TURNS = "10000";
 

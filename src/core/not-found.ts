@@ -2,7 +2,7 @@
 import { didYouMean, nearNames, quote } from "./did-you-mean.ts";
 import { AiError } from "./errors.ts";
 
-/** A longer name is truncated. */
+/** Characters. A longer name is truncated. */
 const MAX_SHOWN = 64;
 
 /** As messages show a name of a request. */
@@ -24,7 +24,7 @@ interface NamedById {
 	names: readonly string[];
 }
 
-/** The same of a thing that has an id, in whose place the caller may have sent a name. `cure`: if no name is near. */
+/** The same for a thing with an id: the caller may have sent its name instead. `cure`: the end of the sentence if no name is near. */
 export function idNotFound(kind: string, id: string, things: readonly NamedById[], cure = ""): AiError {
 	const names = things.flatMap((thing) => thing.names.map((name) => ({ id: thing.id, name })));
 	const [near] = nearNames(id, names, ({ name }) => name);

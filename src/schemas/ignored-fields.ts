@@ -12,7 +12,7 @@ interface IgnoredOptions {
 	/** The object as the answer shows it. A client that writes back what it has read makes no mistake. */
 	shown?: unknown;
 	path?: string;
-	/** The whole is a loose object, whose other fields are read elsewhere: of them, those with the name of a field inside it are ignored. */
+	/** The whole is a loose object, and other code reads its unknown fields. Of these, only the names of fields further inside are ignored. */
 	isLoose?: boolean;
 }
 

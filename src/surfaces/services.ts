@@ -46,7 +46,7 @@ export interface AppServices
 	/** Deletes everything in an object of an account. Returns the number of rows, or nothing if it must be called again. */
 	eraseObject(binding: ErasableBinding, name: string): Promise<number | undefined>;
 	deletedAccounts: DeletedAccounts;
-	/** What an answer of the product's format, or a binding, has no place for. Absent: the gateway is not for development. */
+	/** Writes sentences for which an answer in the product's format has no place. Absent: the gateway is not for development. */
 	hint?: Hint;
 	/** A static file of the deployment, by its name. Absent: there are none. */
 	assets?(file: string): Promise<Response>;

@@ -37,7 +37,7 @@ interface HeldToken {
 }
 
 /** A caller may have sent the value of a token, which no message repeats. */
-function absent(id: string): TokenResult {
+function tokenNotFound(id: string): TokenResult {
 	const asked = accountOfToken(id) === undefined ? id : "glt_…";
 	const { description } = notFound("Token", asked, { cure: "; GET …/tokens lists the ids" });
 	return { ok: false, failure: "notFound", description };
@@ -217,7 +217,7 @@ export class Tokens {
 
 	#one(id: string, act: (held: HeldToken) => TokenResult): TokenResult {
 		const held = this.#tokens.get(id);
-		return held ? act(held) : absent(id);
+		return held ? act(held) : tokenNotFound(id);
 	}
 
 	/** Finds a token that may be used now. Only a caller with the token's text learns why it may not. */

@@ -65,7 +65,7 @@ export class Gateways {
 			);
 			if (settings || !open) return settings;
 			// The same request is refused where gateways must exist.
-			this.#hint(`There is no gateway "${id}"`, [OPEN]);
+			this.#hint(`There is no gateway "${id}"`, [CONSEQUENCE]);
 			return openSettings(id);
 		});
 	}
@@ -98,7 +98,7 @@ export class Gateways {
 	}
 }
 
-const OPEN =
+const CONSEQUENCE =
 	"its requests run with default settings here. Elsewhere they get 400 (2001) until POST …/ai-gateway/gateways creates it";
 
 const openSettings = (id: string): GatewaySettings => ({

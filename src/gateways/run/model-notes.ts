@@ -17,8 +17,10 @@ interface NamedModel {
 	name: string;
 }
 
+/** Who may call the models, and where. */
 interface NamedIn {
 	caller: Caller;
+	/** The id of the gateway whose setting names them. */
 	gateway: string;
 }
 

@@ -112,13 +112,8 @@ export function foundPage<Page>(
 	{ after, before = "" }: { after?: string | undefined; before?: string | undefined },
 ): Page {
 	if (page) return page;
-	throw new AiError(
-		"invalidRequest",
-		`The list cannot be continued: it has no ${kind} ${quotedName(after ?? before)}`,
-		{
-			field: "after",
-		},
-	);
+	const message = `The list cannot be continued: it has no ${kind} ${quotedName(after ?? before)}`;
+	throw new AiError("invalidRequest", message, { field: "after" });
 }
 
 /** The value, or the failure of a route. `api`: that of a batch. `field`: of the body that has the id. Absent: the path has it. */

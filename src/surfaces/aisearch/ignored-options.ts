@@ -3,13 +3,13 @@
  * place for sentences, so a header has their names. The results of bindings have neither: a gateway for development writes them to its log.
  */
 import type * as z from "zod";
-import { ignoredFieldsIn } from "../../schemas/ignored-fields.ts";
+import { ignoredFieldsIn, ignoredIn } from "../../schemas/ignored-fields.ts";
 import type { AppServices } from "../services.ts";
 import type { NotedResult } from "./lexical-scores.ts";
 
 const ABOUT = "AI Search";
 const DROPPED_HEADER = "x-ganglion-dropped";
-/** Others cannot be in a header with commas between them. */
+/** Of the fields that the header can name: it has ASCII, and commas between the names. */
 const NAMEABLE_PATH = /^[\w.[\]-]{1,128}$/;
 
 interface HintedCall {
@@ -23,12 +23,12 @@ export function withIgnored<Result>(
 	sent: unknown,
 	{ services }: HintedCall,
 ): NotedResult<Result> {
-	const ignored = ignoredFieldsIn(schema, sent).map(({ note }) => note);
+	const ignored = ignoredIn(schema, sent);
 	services.hint?.(ABOUT, ignored);
 	return { ...noted, notes: new Set([...ignored, ...(noted.notes ?? [])]) };
 }
 
-/** `isLoose`: the engine has the other fields of the body. Its answer may name parts of the request, too. */
+/** `isLoose`: the engine reads the unknown fields of the body. Its answer may have the header, too. */
 export function withDropped(
 	response: Response,
 	schema: z.ZodType,

@@ -49,7 +49,7 @@ const MODEL_FIELDS = ["embedding_model", "ai_search_model", "rewrite_model", "re
 
 /**
  * Throws 7010 for a model and 7018 for a gateway that does not exist, so that the mistake does not wait for the first item or search.
- * `before`: what it has already was accepted.
+ * `before`: the configuration until now, whose values are not checked again.
  */
 async function requireNamed(
 	fields: ConfigChanges,

@@ -140,7 +140,7 @@ async function update(c: Context, { caller, services }: AppCall): Promise<Respon
 	const updated = await services.providerAccesses.change(caller.account, (tables) =>
 		tables.updateCustomProvider(id, changed),
 	);
-	return stored.answer(shown(updated ?? (await unknown(id, { caller, services }))));
+	return stored.answer(shown(updated ?? (await providerNotFound(id, { caller, services }))));
 }
 
 async function remove(c: Context, { caller, services }: AppCall): Promise<Response> {
@@ -148,17 +148,17 @@ async function remove(c: Context, { caller, services }: AppCall): Promise<Respon
 	const removed = await services.providerAccesses.change(caller.account, (tables) =>
 		tables.deleteCustomProvider(id),
 	);
-	return envelope(shown(removed ?? (await unknown(id, { caller, services }))));
+	return envelope(shown(removed ?? (await providerNotFound(id, { caller, services }))));
 }
 
 async function find(c: Context, { caller, services }: AppCall): Promise<CustomProvider> {
 	const all = await services.providerAccesses.of(caller.account).customProviders();
 	const asked = pathParameter(c, "custom_provider");
-	return all.find(({ id }) => id === asked) ?? unknown(asked, { caller, services });
+	return all.find(({ id }) => id === asked) ?? providerNotFound(asked, { caller, services });
 }
 
 /** Throws 7002. */
-async function unknown(
+async function providerNotFound(
 	id: string,
 	{ caller, services }: Pick<AppCall, "caller" | "services">,
 ): Promise<never> {

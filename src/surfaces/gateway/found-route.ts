@@ -1,6 +1,6 @@
 /** A dynamic route or a version that a request names, or its failure. */
 import { AiError } from "../../core/errors.ts";
-import { idNotFound } from "../../core/not-found.ts";
+import { idNotFound, notFound } from "../../core/not-found.ts";
 import { type DynamicRoute, MAX_ROUTES, type RouteFailure } from "../../gateways/durable/dynamic-routes.ts";
 import type { AppCall } from "../route.ts";
 import { existingGateway } from "./management.ts";
@@ -26,12 +26,8 @@ export async function foundRoute(
 	if (route === "tooMany")
 		throw new AiError("invalidRequest", `A gateway may have ${MAX_ROUTES} dynamic routes`);
 	const existing = await routesOf(call).list(await existingGateway(gateway, call));
-	throw idNotFound(
-		"Route",
-		id,
-		existing.map(({ id: routeId, name }) => ({ id: routeId, names: [name] })),
-	);
+	const named = existing.map((one) => ({ id: one.id, names: [one.name] }));
+	throw idNotFound("Route", id, named);
 }
 
-/** The versions have no names. */
-export const versionNotFound = (id: string): AiError => idNotFound("Version", id, []);
+export const versionNotFound = (id: string): AiError => notFound("Version", id);

@@ -13,7 +13,7 @@ const IDS = "ids of responses begin with resp_, ids of conversations with conv_"
 const FILES = "files are stored at /files, in one request: send their content with the request of a model";
 const FILE_IDS = "ids of files begin with file- or file_";
 const LIVE_AUDIO = "live audio is available at /ai/run/{model} over a websocket, for models that support it";
-/** Of the `openai` SDK 7.59. */
+/** Resources of the `openai` SDK 7.59 for which there is no more to say. */
 const OTHER_RESOURCES = [
 	"agents",
 	"chatkit",
@@ -24,7 +24,7 @@ const OTHER_RESOURCES = [
 	"vaults",
 	"webhook_endpoints",
 	"webhook_event_types",
-] as const;
+];
 /** Of Vercel's gateway: https://ai-sdk.dev/providers/ai-sdk-providers/ai-gateway. A model that is a text in the AI SDK is called by it. */
 const AI_SDK_GATEWAY =
 	"this is the API of @ai-sdk/gateway: use createOpenAICompatible of @ai-sdk/openai-compatible, or @ai-sdk/openai, with the address of this route up to /v1 as baseURL";

@@ -143,7 +143,7 @@ describe("a download", () => {
 		expect(readFileSync(FILE())).toEqual(CONTENT);
 	});
 
-	it("continues after each of 20 killed processes, without a byte twice", async () => {
+	it("continues after each of 20 interruptions beside the lock of a killed process, without a byte twice", async () => {
 		const killed = spawn(process.execPath, ["-e", ""]);
 		await once(killed, "exit");
 		hub.fault = "silent amid";

@@ -255,20 +255,17 @@ export class SearchInstances {
 		return this.#registry(account, (registry) => registry.usage());
 	}
 
+	/** Throws 7063. */
 	async #noNamespace(account: string, name: string): Promise<never> {
-		throw namespaceNotFound(
-			name,
-			(await this.namespaces(account)).map((one) => one.name),
-		);
+		const known = (await this.namespaces(account)).map((one) => one.name);
+		throw namespaceNotFound(name, known);
 	}
 
+	/** Throws 7002. */
 	async #noInstance(account: string, namespace: string, id: string): Promise<never> {
 		const { values } = await this.list(account, { namespace, page: 1, perPage: MAX_LISTED });
-		throw instanceNotFound(
-			id,
-			namespace,
-			values.map((one) => one.id),
-		);
+		const known = values.map((one) => one.id);
+		throw instanceNotFound(id, namespace, known);
 	}
 
 	#setup(account: string, { config, id, namespace, object }: InstanceRecord): Promise<void> {
