@@ -96,10 +96,15 @@ export function isProviderModel(id: string): boolean {
 	return isThirdPartyId(id) && (Object.hasOwn(PROVIDERS, author) || customSlug(author) !== undefined);
 }
 
-/** The id of a model whose name begins with the slug of its provider: `google/…` of `google-ai-studio/…`. Others stay as they are. */
-export function idOfNamed(name: string): string {
+/**
+ * The id of a model whose name begins with the slug of its provider: `google/…` of `google-ai-studio/…`. Others stay as they are, and names
+ * of routes and aliases.
+ */
+export async function idOfNamed(name: string, caller: Caller, services: GatewayServices): Promise<string> {
 	const slug = name.slice(0, Math.max(0, name.indexOf("/")));
-	return Object.hasOwn(AUTHOR_OF_SLUG, slug) ? `${AUTHOR_OF_SLUG[slug]}${name.slice(slug.length)}` : name;
+	if (!Object.hasOwn(AUTHOR_OF_SLUG, slug) || services.routing.find(name)?.named) return name;
+	if ((await modelOf(name, caller, services)) !== name) return name;
+	return `${AUTHOR_OF_SLUG[slug]}${name.slice(slug.length)}`;
 }
 
 /** The slug of the provider that has a model, by the model's id. A model of the operator's own (`acme/chat`) has that of Workers AI. */

@@ -1,6 +1,8 @@
 /** The operations on instances, as the bindings and the REST routes have them. */
 import * as z from "zod";
+import { didYouMean } from "../../core/did-you-mean.ts";
 import { lazy } from "../../core/lazy.ts";
+import { quotedName } from "../../core/not-found.ts";
 import { choosesModel } from "../../gateways/run/model-in-gateway.ts";
 import { idOfNamed, isProviderModel } from "../../gateways/run/provider-names.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
@@ -58,14 +60,15 @@ async function requireNamed(
 ): Promise<void> {
 	for (const field of MODEL_FIELDS) {
 		const model = fields[field];
-		if (!model || model === before?.[field] || choosesModel(model) || isProviderModel(idOfNamed(model)))
-			continue;
+		if (!model || model === before?.[field] || choosesModel(model)) continue;
+		if (isProviderModel(await idOfNamed(model, caller, services))) continue;
 		await serving(field, async () => resolveModel(model, caller, services));
 	}
 	const { ai_gateway_id: gateway } = fields;
 	if (!gateway || gateway === before?.ai_gateway_id) return;
-	if (!(await services.gateways.find(caller.account, gateway)))
-		throw searchFailure("searchGatewayNotFound", `the account has no gateway "${gateway}"`);
+	if (await services.gateways.find(caller.account, gateway)) return;
+	const guess = didYouMean(gateway, await services.gateways.knownNames(caller.account));
+	throw searchFailure("searchGatewayNotFound", `the account has no gateway ${quotedName(gateway)}${guess}`);
 }
 
 /** Throws 7010, 7018. */

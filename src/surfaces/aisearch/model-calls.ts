@@ -76,7 +76,7 @@ export function searchModels({ caller, gateway, signal }: ModelCaller, services:
 			const id = services.uuid();
 			const route = OPENAI_ROUTES[endpoint];
 			if (!route) throw new TypeError(`${endpoint} is no route`);
-			const model = idOfNamed(sent.model);
+			const model = await idOfNamed(sent.model, caller, services);
 			const fields = { ...sent, model };
 			const response = await answered(model, {
 				id,
@@ -95,7 +95,7 @@ export function searchModels({ caller, gateway, signal }: ModelCaller, services:
 		},
 		async native(named, fields, body) {
 			const id = services.uuid();
-			const model = idOfNamed(named);
+			const model = await idOfNamed(named, caller, services);
 			const response = await answered(model, {
 				id,
 				endpoint: () => `run/${model}`,

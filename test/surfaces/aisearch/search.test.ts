@@ -390,6 +390,27 @@ describe("a search", () => {
 		);
 	});
 
+	it("calls a route or an alias that has such a name", async () => {
+		const [alias, route] = ["google-ai-studio/gemini-embedding-001", "grok/grok-4"];
+		const vars = {
+			DEFAULT_BACKEND: "simulator",
+			ALIASES: { [alias]: "@cf/baai/bge-m3" },
+			BACKENDS: { own: { kind: "simulator" } },
+			ROUTES: { [route]: [{ backend: "own" }] },
+		};
+		const api = searchApi({ vars });
+		const models = { embedding_model: alias, ai_search_model: route };
+		expect((await api.create("docs", models)).result).toMatchObject(models);
+		await api.upload("a.md", "Open the settings page to reset a password.");
+		const messages = [{ role: "user", content: "reset a password" }];
+		const response = await api.send("POST", "/instances/docs/chat/completions", { messages });
+		expect(response.status).toBe(200);
+		expect(response.headers.get("x-ganglion-model")).toBe(route);
+		expect(await response.json()).toMatchObject({
+			chunks: [{ item: { key: "a.md" }, scoring_details: { vector_rank: 1 } }],
+		});
+	});
+
 	it("names the model and the setting if no route serves the embeddings", async () => {
 		const api = searchApi({ vars: { BACKENDS: {}, ROUTES: {} } });
 		await api.create("docs");
