@@ -10,14 +10,16 @@ export const quotedName = (name: string): string =>
 	quote(name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN).toWellFormed()}…` : name.toWellFormed());
 
 interface Hints {
-	/** The names that exist. */
+	/** The names that exist, as far as the caller knows: one that is not found has been deleted since. */
 	known?: readonly string[];
 	/** The end of the sentence if none of them is near. */
 	cure?: string;
 }
 
-export const notFound = (kind: string, name: string, { known = [], cure = "" }: Hints = {}): AiError =>
-	new AiError("notFound", `${kind} not found: ${quotedName(name)}${didYouMean(name, known) || cure}`);
+export function notFound(kind: string, name: string, { known = [], cure = "" }: Hints = {}): AiError {
+	const others = known.filter((one) => one !== name);
+	return new AiError("notFound", `${kind} not found: ${quotedName(name)}${didYouMean(name, others) || cure}`);
+}
 
 interface NamedById {
 	id: string;

@@ -6,6 +6,7 @@ describe("a thing that is not found", () => {
 		["fast", {}, 'Alias not found: "fast"'],
 		["fats", { known: ["slow", "fast"] }, 'Alias not found: "fats"; did you mean "fast"?'],
 		["fats", { known: ["fast"], cure: "; a cure" }, 'Alias not found: "fats"; did you mean "fast"?'],
+		["fast", { known: ["fast", "fats"] }, 'Alias not found: "fast"; did you mean "fats"?'],
 		["none", { known: ["fast"], cure: "; a cure" }, 'Alias not found: "none"; a cure'],
 		["x".repeat(65), {}, `Alias not found: "${"x".repeat(64)}…"`],
 		[`${"x".repeat(63)}😀`, {}, `Alias not found: "${"x".repeat(63)}\ufffd…"`],

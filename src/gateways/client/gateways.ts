@@ -4,7 +4,12 @@
  */
 import { FreshCache } from "../../core/fresh-cache.ts";
 import { hintOnce } from "../../core/hints.ts";
-import type { GatewayPage, GatewayRegistry, RegistryResult } from "../durable/registry.ts";
+import {
+	type GatewayPage,
+	type GatewayRegistry,
+	MAX_GATEWAYS,
+	type RegistryResult,
+} from "../durable/registry.ts";
 import { DEFAULT_SETTINGS, GatewayId, type GatewaySettings, type GatewayUpdate } from "../settings.ts";
 import { callObject } from "./call-object.ts";
 import { FRESH_MS } from "./fresh-ms.ts";
@@ -71,11 +76,13 @@ export class Gateways {
 	}
 
 	/**
-	 * The names of the account's gateways for a message. None if the object cannot be called. Callers may send many wrong names, so they are
-	 * kept for `FRESH_MS`.
+	 * The names of the account's gateways for a message, without those that are only served. None if the object cannot be called. Callers may
+	 * send many wrong names, so they are kept for `FRESH_MS`.
 	 */
 	knownNames(account: string): Promise<string[]> {
-		return this.#names.read(account, () => this.registry(account).names()).catch(() => []);
+		const stored = { offset: 0, limit: MAX_GATEWAYS + 1 };
+		const names = async () => (await this.registry(account).list(stored)).gateways.map(({ id }) => id);
+		return this.#names.read(account, names).catch(() => []);
 	}
 
 	/** The object of the account's gateways, for reads that must be fresh. */

@@ -23,9 +23,11 @@ interface Page {
 }
 
 describe("the management API", () => {
-	const newGateways = () => {
+	const newGateways = ({ anyGateway = false } = {}) => {
 		const { services, account } = closedGateway();
-		const { gateways } = createPersistent(env, configure({}));
+		const config = configure({});
+		const gatewayRules = { ...config.gatewayRules, anyGateway };
+		const { gateways } = createPersistent(env, { ...config, gatewayRules });
 		const app = createApp({ ...services, gateways }, { allowAnonymous: false, adminToken: ADMIN });
 		const send = async (path: string, init: RequestInit = {}) => {
 			const headers = new Headers(init.headers);
@@ -92,6 +94,13 @@ describe("the management API", () => {
 		const cure = "POST …/ai-gateway/gateways creates one (docs/gateways.md)";
 		expect(await messageFor("prodution")).toBe(`${problem} "prodution"; did you mean "production"? ${cure}`);
 		expect(await messageFor("sales")).toBe(`${problem} "sales". ${cure}`);
+	});
+
+	it("names none that is only served, as each is in development", async () => {
+		const { account, gateways, send } = newGateways({ anyGateway: true });
+		expect(await gateways.find(account, "served")).toMatchObject({ id: "served" });
+		for (const id of ["served", "serve"])
+			expect(await failureOf(await send(`/${id}`))).toBe(`404 7002: Gateway not found: "${id}"`);
 	});
 
 	it("lists in pages, sorted by id, with an empty page past the end", async () => {
