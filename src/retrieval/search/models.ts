@@ -115,13 +115,15 @@ export function contentOf(completion: unknown): string {
 
 const jsonOf = (response: Response): Promise<unknown> => response.json();
 
+const NOT_SERVED: ReadonlySet<string> = new Set(["noSuchModel", "unknownThirdPartyModel", "deprecatedModel"]);
+
 /** A model without a route: the message names the field of the instance's configuration. */
 export async function serving<Value>(field: string, call: () => Promise<Value>): Promise<Value> {
 	try {
 		return await call();
 	} catch (thrown) {
 		const error = toAiError(thrown);
-		if (error.key !== "noSuchModel" && error.key !== "deprecatedModel") throw error;
+		if (!NOT_SERVED.has(error.key)) throw error;
 		throw searchFailure(
 			"searchModelInvalid",
 			`${error.description}${error.description.endsWith("?") ? "" : "."} The instance names it in ${field}: set a route for it (ROUTES), or change ${field}`,

@@ -157,6 +157,16 @@ describe("instances", () => {
 			'did you mean "@cf/baai/bge-reranker-base"? The instance names it in reranking_model',
 		],
 		[
+			{ id: "docs", ai_search_model: "acme/zzzz" },
+			7010,
+			"invalid_model: Model not found: acme/zzzz. The instance names it in ai_search_model",
+		],
+		[
+			{ id: "docs", ai_gateway_id: "de fault" },
+			7018,
+			'ai_gateway_not_found: the account has no gateway "de fault"; did you mean "default"?',
+		],
+		[
 			{ id: "docs", retrieval_options: { boost_by: [{ field: "filename", direction: "asc" }] } },
 			7058,
 			"boost_by: filename has no order",
