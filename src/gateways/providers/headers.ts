@@ -27,6 +27,13 @@ const PRIVATE_PREFIX = /^(?:cf-|x-forwarded-|x-ganglion-|sec-|proxy-)/;
 /** Headers in which providers' keys and this gateway's tokens arrive. */
 const KEY_HEADERS = ["authorization", "x-api-key", "x-goog-api-key", "api-key", "xi-api-key"] as const;
 
+/** Removes a key, also with a scheme, from all headers that have it: some SDKs send theirs in two. */
+export function removeKey(headers: Headers, key: string): void {
+	for (const name of KEY_HEADERS) if (withoutScheme(headers.get(name) ?? "") === key) headers.delete(name);
+}
+
+export const withoutScheme = (value: string): string => value.replace(/^(?:Bearer|Token|Key) +/i, "").trim();
+
 /** The headers that a provider may see. Keys are not among them. */
 export function forwardedHeaders(headers: Headers): Headers {
 	const named = new Set((headers.get("connection") ?? "").toLowerCase().split(/\s*,\s*/));

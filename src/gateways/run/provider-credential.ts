@@ -7,6 +7,7 @@ import { AiError } from "../../core/errors.ts";
 import { findKey, type KeyLimit, type ProviderKey } from "../../providers/provider-key.ts";
 import type { GatewayOptions } from "../options.ts";
 import { type KeyHeader, keyHeaderOf } from "../providers/addresses.ts";
+import { withoutScheme } from "../providers/headers.ts";
 import type { GatewayServices } from "../services.ts";
 import type { GatewaySettings } from "../settings.ts";
 
@@ -65,8 +66,6 @@ export function accountCredential({
 
 /** A token of this gateway never reaches a provider. */
 const isToken = (value: string): boolean => accountOfToken(withoutScheme(value)) !== undefined;
-
-const withoutScheme = (value: string): string => value.replace(/^(?:Bearer|Token|Key) +/i, "").trim();
 
 const keyHeader = ({ name, scheme }: KeyHeader, key: string): readonly [string, string] => [
 	name,

@@ -7,6 +7,7 @@ import { AiError } from "../../core/errors.ts";
 import { sourceOf } from "../../gateways/exchange.ts";
 import { optionsInHeaders } from "../../gateways/options.ts";
 import { endpointOf } from "../../gateways/providers/addresses.ts";
+import { removeKey, withoutScheme } from "../../gateways/providers/headers.ts";
 import { isKnownProvider } from "../../gateways/run/provider-names.ts";
 import type { Step } from "../../gateways/run/step.ts";
 import { readRawInputs } from "../../http/body.ts";
@@ -130,12 +131,15 @@ async function stepOf(
 	const headers = new Headers(raw.headers);
 	const query = new URL(raw.url).searchParams;
 	const used = identity.unauthenticated ? undefined : usedLocation(c.req, locations);
+	const text = used && withoutScheme((used.in === "query" ? query : headers).get(used.name) ?? "");
 	if (used?.in === "header") headers.delete(used.name);
+	if (text) removeKey(headers, text);
 	let search = new URL(raw.url).search;
-	if (used?.in === "query") {
-		query.delete(used.name);
-		search = query.size > 0 ? `?${query}` : "";
-	}
+	for (const { in: place, name } of locations)
+		if (place === "query" && text && withoutScheme(query.get(name) ?? "") === text) {
+			query.delete(name);
+			search = query.size > 0 ? `?${query}` : "";
+		}
 	const { inputs, bytes } = await readOptionalBody(raw, services);
 	const provider = pathParameter(c, "provider");
 	return {

@@ -285,6 +285,24 @@ describe("a request with the caller's own key", () => {
 });
 
 describe("the credential of this gateway", () => {
+	it.each([
+		["anthropic/v1/messages", "x-api-key"],
+		["aws-bedrock/bedrock-mantle/us-east-1/anthropic/v1/messages", "x-api-key"],
+		["azure-openai/openai/v1/files", "api-key"],
+		["google-ai-studio/v1beta/files", "x-goog-api-key"],
+		[`google-ai-studio/v1beta/files?key=%20${ADMIN}`, "x-goog-api-key"],
+	])("of the operator never reaches a provider from the second of two places: %s", async (path, header) => {
+		const { account, send, requests, store } = await world();
+		await store({ provider_slug: path.slice(0, path.indexOf("/")), secret: STORED });
+		const both = { authorization: `Bearer ${ADMIN}`, [header]: ADMIN };
+		await send(`${HTTP}/${account}/mine/${path}`, undefined, { headers: both });
+		const [sent] = requests;
+		expect(requests).toHaveLength(1);
+		expect(sent?.url).not.toContain(ADMIN);
+		expect([...(sent?.headers ?? [])].filter(([, value]) => value.includes(ADMIN))).toEqual([]);
+		expect(sent?.headers.get(header) ?? sent?.headers.get("authorization")).toBe(STORED);
+	});
+
 	it("never reaches a provider, wherever it is", async () => {
 		const { send, account, token, requests, call } = await world({
 			AI_GATEWAY: { share_provider_keys: true },
