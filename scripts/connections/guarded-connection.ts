@@ -261,8 +261,10 @@ export class GuardedConnection implements Placed {
 		else this.#waitForRequest();
 	}
 
+	/** A request that waits for the time of its caller has the place already. */
 	#waitForRequest(): void {
-		if (this.#runtime && this.#requests.length === 0 && !this.#isForwarding) this.#context.places.idle(this);
+		const hasRequest = this.#requests.length > 0 || this.#isForwarding || this.#unread;
+		if (this.#runtime && !hasRequest) this.#context.places.idle(this);
 	}
 
 	#resumeRuntime(): void {

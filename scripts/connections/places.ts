@@ -64,8 +64,9 @@ export class Places {
 	readonly #probes = new Set<Placed>();
 	/** Connections that are websockets. */
 	readonly #upgraded = new Set<Placed>();
-	/** Connections whose callers read their last bytes. */
-	readonly #ending = new Set<Placed>();
+	/** Connections whose callers read their last bytes. The oldest is first. */
+	readonly #ending = new Map<string, Set<Placed>>();
+	#endingCount = 0;
 	/** Requests that began, since the start. */
 	requests = 0;
 	readonly #refused = { connections: 0, waiting: 0, sockets: 0 };
@@ -83,13 +84,10 @@ export class Places {
 	/** A new connection. If too many wait, the oldest of the address with the most ones is refused. */
 	wait(connection: Placed): void {
 		if (this.#waitingCount >= this.maxWaiting) {
-			const [longest] = [...this.#waiting.values()].sort((one, other) => other.size - one.size);
-			const [oldest] = longest ?? [];
 			this.#refused.waiting++;
-			oldest?.refuse("full");
+			oldestOfMost(this.#waiting)?.refuse("full");
 		}
-		addTo(this.#waiting, connection);
-		this.#waitingCount++;
+		if (addTo(this.#waiting, connection)) this.#waitingCount++;
 	}
 
 	/** A request of the connection begins. `isProbe`: it may have a reserved place. Returns whether the connection has a place. */
@@ -138,20 +136,19 @@ export class Places {
 		if (this.#endBusy(connection)) this.#idle.add(connection);
 	}
 
-	/** The caller reads its last bytes. If too many do, the first one is closed. */
+	/** The caller reads its last bytes. If too many do, the oldest of the address with the most ones is closed. */
 	end(connection: Placed): void {
 		this.#endWait(connection);
 		this.#endPlace(connection);
-		this.#ending.add(connection);
-		const [first] = this.#ending;
-		if (this.#ending.size > this.max) first?.close();
+		if (addTo(this.#ending, connection)) this.#endingCount++;
+		if (this.#endingCount > this.max) oldestOfMost(this.#ending)?.close();
 	}
 
 	/** The connection is closed. */
 	release(connection: Placed): void {
 		this.#endWait(connection);
 		this.#endPlace(connection);
-		this.#ending.delete(connection);
+		if (removeFrom(this.#ending, connection)) this.#endingCount--;
 		if (this.#upgraded.delete(connection)) this.#sockets.release(connection.address);
 	}
 
@@ -223,10 +220,18 @@ export class Places {
 
 const sharesOf = (max: number): FairShares => new FairShares(max, Math.floor(max * FREE_FOR_NEW_ADDRESSES));
 
-function addTo(sets: Map<string, Set<Placed>>, connection: Placed): void {
+function addTo(sets: Map<string, Set<Placed>>, connection: Placed): boolean {
 	const same = sets.get(connection.address);
+	if (same?.has(connection)) return false;
 	if (same) same.add(connection);
 	else sets.set(connection.address, new Set([connection]));
+	return true;
+}
+
+function oldestOfMost(sets: ReadonlyMap<string, ReadonlySet<Placed>>): Placed | undefined {
+	const [most] = [...sets.values()].sort((one, other) => other.size - one.size);
+	const [oldest] = most ?? [];
+	return oldest;
 }
 
 function removeFrom(sets: Map<string, Set<Placed>>, connection: Placed): boolean {

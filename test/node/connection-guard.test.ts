@@ -10,6 +10,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { ConnectionTimes } from "../../scripts/connections/connection-context.ts";
 import { type ConnectionGuard, guardConnections, TIMES } from "../../scripts/connections/guard.ts";
 import { IdleTime } from "../../scripts/connections/idle-time.ts";
+import { type Placed, Places } from "../../scripts/connections/places.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { ask, connect } from "./connections.ts";
 
@@ -261,6 +262,33 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 			socket.write(`GET /own HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${OPERATOR_TOKEN}\r\n\r\n`);
 			await receives(socket, "/own");
 			expect(pace.waiting).toBe(0);
+		});
+
+		it("keeps the place of a request that waits while the one before it is answered", async () => {
+			const held = new Map<string, () => void>();
+			const { port, guard, pace } = await guarded(2, {
+				answer: ({ url = "" }, response) => void held.set(url, () => response.end(url)),
+			}).then((before) => ({ ...before, pace: before.guard.pace }));
+			pace.probed(BEHIND_MS);
+			pace.use({ key: CALLER, weight: 0.2 }, 1_000);
+			const socket = await connectFrom(port, CALLER);
+			const answers = receives(socket, "/waits");
+			socket.write(requests(1, "/health") + requests(1, "/waits"));
+			await expect.poll(() => pace.waiting).toBe(1);
+			await expect.poll(() => held.has("/health")).toBe(true);
+			const first = receives(socket, "/health");
+			held.get("/health")?.();
+			await first;
+			pace.end();
+			await expect.poll(() => held.has("/waits")).toBe(true);
+			const other = await connectFrom(port, "127.0.4.2");
+			other.write(requests(1, "/other"));
+			await expect.poll(() => held.has("/other")).toBe(true);
+			expect(await ask(port, "/", "x")).toMatchObject({ status: 503 });
+			held.get("/waits")?.();
+			await answers;
+			expect(guard.counts().connections.used).toBe(2);
+			other.destroy();
 		});
 
 		it("forgets a request whose caller leaves", async () => {
@@ -531,6 +559,34 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		expect(await answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status}\\r\\n`));
 		expect(accepted()).toBe(0);
 	});
+});
+
+it("of too many callers who read their last bytes, those of the address with the most ones are closed", () => {
+	const places = new Places(3, () => 0);
+	const closed: string[] = [];
+	const ending = (address: string, name: string): Placed => {
+		const connection: Placed = {
+			...{ address, unreadSince: undefined, isKnown: false, refuse: () => {} },
+			close() {
+				closed.push(name);
+				places.release(connection, false);
+			},
+		};
+		places.end(connection);
+		places.end(connection);
+		return connection;
+	};
+	ending("reader", "the oldest");
+	const left = ending("many", "left");
+	ending("many", "first");
+	expect(closed).toEqual([]);
+	ending("many", "second");
+	expect(closed).toEqual(["left"]);
+	ending("many", "third");
+	expect(closed).toEqual(["left", "first"]);
+	places.release(left, false);
+	ending("other", "another");
+	expect(closed).toEqual(["left", "first", "second"]);
 });
 
 it("the times are those of docs/security.md", () => {
