@@ -50,7 +50,9 @@ export async function readEngineLoad({
 	return undefined;
 }
 
-const count = lazy(() => z.number().min(0));
+/** A larger value is no load, and the sum of some would not be finite. */
+const MAX_VALUE = Number.MAX_SAFE_INTEGER;
+const count = lazy(() => z.number().min(0).max(MAX_VALUE));
 const Loads = lazy(() =>
 	z.object({
 		loads: z
@@ -156,7 +158,7 @@ function readMetrics(text: string): EngineLoad | undefined {
 	const samples = new Map<string, Sample[]>();
 	for (const line of text.split("\n")) {
 		const [, name = "", labels = "", value] = SAMPLE.exec(line) ?? [];
-		if (name !== "" && Number.isFinite(Number(value)))
+		if (name !== "" && Math.abs(Number(value)) <= MAX_VALUE)
 			samples.set(name, [...(samples.get(name) ?? []), { labels, value: Number(value) }]);
 	}
 	const names = METRICS.find(({ waiting }) => samples.has(waiting));

@@ -154,6 +154,14 @@ it("tries each source below the root, with the backend's credentials, until one 
 	expect(later.requested).toEqual([`/metrics ${credentials}`]);
 });
 
+it.each([
+	["/v1/loads", JSON.stringify({ loads: [{ num_running_reqs: 1e308, num_waiting_reqs: 1e308 }] })],
+	["/metrics", "vllm:num_requests_running 1e308\nvllm:num_requests_waiting 1e308\n"],
+	["/get_load", JSON.stringify([{ num_reqs: 1e308, num_waiting_reqs: 1e308 }])],
+])("ignores numbers of %s whose sum would not be finite", async (path, text) => {
+	expect(await reader({ [path]: text }).load).toBeUndefined();
+});
+
 it("ignores a text that is too long", async () => {
 	expect(await reader({ "/metrics": `${VLLM}${"#".repeat(1024 * 1024)}` }).load).toBeUndefined();
 });
