@@ -185,6 +185,9 @@ describe("instances", () => {
 		expect(await api.create("faq", { ai_gateway_id: "no-such" })).toMatchObject(
 			failure(400, 7018, 'ai_gateway_not_found: the account has no gateway "no-such"'),
 		);
+		expect(await api.create("faq", { ai_gateway_id: 'a" or "b' })).toMatchObject(
+			failure(400, 7018, 'ai_gateway_not_found: the account has no gateway "a\\" or \\"b"'),
+		);
 		expect(await api.get("/instances/faq")).toMatchObject({ status: 404 });
 		const { result } = await api.create("docs", { embedding_model: "@cf/baai/bge-m3" });
 		for (const [change, code] of [
