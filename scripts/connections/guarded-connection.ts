@@ -281,10 +281,8 @@ export class GuardedConnection implements Placed {
 	}
 
 	#end(text = ""): void {
-		const linger = (): void => {
-			this.#ending = new Lingering(this.#context.now());
-		};
-		linger();
+		const ending = new Lingering(this.#context.now());
+		this.#ending = ending;
 		this.#held = [];
 		this.#unread = undefined;
 		this.#pace.end();
@@ -292,8 +290,7 @@ export class GuardedConnection implements Placed {
 			?.removeAllListeners()
 			.on("error", () => {})
 			.destroy();
-		// From the last byte on: until then the caller may read slowly.
-		this.#caller.end(text, linger);
+		this.#caller.end(text, () => ending.written(this.#context.now()));
 		this.#caller.resume();
 		this.#context.places.end(this);
 	}

@@ -10,11 +10,17 @@ const MAX_MS = 10_000;
 const MAX_BYTES = 32 * 1024 * 1024;
 
 export class Lingering {
-	readonly #since: number;
+	#since: number;
 	#lastByteAt: number;
 	#bytes = 0;
 
 	constructor(at: number) {
+		this.#since = at;
+		this.#lastByteAt = at;
+	}
+
+	/** The time begins again with the last byte of the answer, because the caller may read it slowly. The bytes do not. */
+	written(at: number): void {
 		this.#since = at;
 		this.#lastByteAt = at;
 	}

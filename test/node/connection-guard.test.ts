@@ -569,7 +569,7 @@ it("of too many callers who read their last bytes, those of the address with the
 			...{ address, unreadSince: undefined, isKnown: false, refuse: () => {} },
 			close() {
 				closed.push(name);
-				places.release(connection, false);
+				places.release(connection);
 			},
 		};
 		places.end(connection);
@@ -584,7 +584,7 @@ it("of too many callers who read their last bytes, those of the address with the
 	expect(closed).toEqual(["left"]);
 	ending("many", "third");
 	expect(closed).toEqual(["left", "first"]);
-	places.release(left, false);
+	places.release(left);
 	ending("other", "another");
 	expect(closed).toEqual(["left", "first", "second"]);
 });

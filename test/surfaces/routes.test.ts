@@ -290,6 +290,7 @@ const providerAddresses = (base: string): Row[] =>
 		["run", `${method} ${base}/:provider/:endpoint{.+}`, "gateway"],
 		["run", `${method} ${base}/:provider{fal}`, "gateway"],
 		["run", `${method} ${base}/:provider{anthropic}/:endpoint{.+}`, "gateway anthropic"],
+		["run", `${method} ${base}/:provider{aws-bedrock}/:endpoint{.+}`, "gateway"],
 		["run", `${method} ${base}/:provider{google-ai-studio}/:endpoint{.+}`, "gateway gemini"],
 		["run", `${method} ${base}/:provider{azure-openai}/:endpoint{.+}`, "gateway"],
 	]);
