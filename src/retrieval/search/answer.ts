@@ -35,7 +35,7 @@ export async function answerChat(call: AnswerCall, services: AnswerServices): Pr
 	const model = named || call.model;
 	const head = { chunks: call.chunks };
 	if (call.chunks.length === 0) return nothingFound(model, stream === true, services);
-	const answered = await serving("ai_search_model", () =>
+	const answered = await serving(named ? "model" : "ai_search_model", () =>
 		services.models.openAi("/chat/completions", {
 			...fields,
 			...{ model, messages: answerPrompt(call) },

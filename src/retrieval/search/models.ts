@@ -115,10 +115,21 @@ export function contentOf(completion: unknown): string {
 
 const jsonOf = (response: Response): Promise<unknown> => response.json();
 
+/** Of an instance. */
+export const MODEL_FIELDS = [
+	"embedding_model",
+	"ai_search_model",
+	"rewrite_model",
+	"reranking_model",
+] as const;
+
 const NOT_SERVED: ReadonlySet<string> = new Set(["noSuchModel", "unknownThirdPartyModel", "deprecatedModel"]);
 
-/** A model without a route: the message names the field of the instance's configuration. */
-export async function serving<Value>(field: string, call: () => Promise<Value>): Promise<Value> {
+/** A model without a route: the message names the field of the instance's configuration, or `model` of the request. */
+export async function serving<Value>(
+	field: "model" | (typeof MODEL_FIELDS)[number],
+	call: () => Promise<Value>,
+): Promise<Value> {
 	try {
 		return await call();
 	} catch (thrown) {
@@ -126,7 +137,7 @@ export async function serving<Value>(field: string, call: () => Promise<Value>):
 		if (!NOT_SERVED.has(error.key)) throw error;
 		throw searchFailure(
 			"searchModelInvalid",
-			`${error.description}${error.description.endsWith("?") ? "" : "."} The instance names it in ${field}: set a route for it (ROUTES), or change ${field}`,
+			`${error.description}${error.description.endsWith("?") ? "" : "."} The ${field === "model" ? "request" : "instance"} names it in ${field}: set a route for it (ROUTES), or change ${field}`,
 		);
 	}
 }

@@ -51,6 +51,7 @@ export async function answerRag(
 	const { config } = context.instance.record;
 	const result = await searchInstance(planOf(body, config), context);
 	const isEmpty = result.chunks.length === 0;
+	const field = body.model ? "model" : "ai_search_model";
 	const model = body.model || config.ai_search_model;
 	const messages = answerPrompt({
 		body: { messages: [{ role: "user", content: body.query }] },
@@ -58,12 +59,10 @@ export async function answerRag(
 		systemPrompt: body.system_prompt,
 	});
 	if (body.stream) {
-		const events = await serving("ai_search_model", () =>
-			context.models.native(model, { messages, stream: true }),
-		);
+		const events = await serving(field, () => context.models.native(model, { messages, stream: true }));
 		return { answer: events as ReadableStream, isEmpty };
 	}
-	const completion = await serving("ai_search_model", async () =>
+	const completion = await serving(field, async () =>
 		(await context.models.openAi("/chat/completions", { model, messages })).json(),
 	);
 	return { answer: { ...pageOf(result), response: contentOf(completion) }, isEmpty };

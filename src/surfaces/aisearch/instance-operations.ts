@@ -8,7 +8,7 @@ import { idOfNamed, isProviderModel } from "../../gateways/run/provider-names.ts
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import type { OpenInstance } from "../../retrieval/search/client/search-instances.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
-import { serving } from "../../retrieval/search/models.ts";
+import { MODEL_FIELDS, serving } from "../../retrieval/search/models.ts";
 import { type ConfigChanges, changesSource, type NewInstance } from "../../retrieval/search/read-config.ts";
 import {
 	type InstanceConfig,
@@ -46,8 +46,6 @@ export async function listInstances(
 	const isDescending = order_by_direction === "desc";
 	return searchInstances.list(caller.account, { namespace, page, perPage, search, isDescending });
 }
-
-const MODEL_FIELDS = ["embedding_model", "ai_search_model", "rewrite_model", "reranking_model"] as const;
 
 /**
  * Throws 7010 for a model and 7018 for a gateway that does not exist, so that the mistake does not wait for the first item or search.

@@ -595,6 +595,26 @@ describe("a chat", () => {
 		);
 	});
 
+	it("names the field of the request, or of the instance, that has a model that nobody serves", async () => {
+		const api = await indexed();
+		const refusal = async (path: string, body: object) =>
+			(await api.post(path, body)).errors.map(({ code, message }) => `${code} ${message}`);
+		const wrong = { model: "acme/zzzz" };
+		const cure = /^7010 invalid_model: .* The request names it in model: set a route .*, or change model$/;
+		expect(await refusal("/instances/docs/chat/completions", { messages, ...wrong })).toEqual([
+			expect.stringMatching(cure),
+		]);
+		const autoRag = "http://gateway/client/v4/accounts/local/autorag/rags/docs/ai-search";
+		for (const stream of [false, true]) {
+			const body = JSON.stringify({ query: "reset a password", stream, ...wrong });
+			const headers = { "content-type": "application/json" };
+			const response = await api.app.request(autoRag, { method: "POST", headers, body });
+			expect(await response.json()).toMatchObject({
+				errors: [{ code: 7010, message: expect.stringMatching(/The request names it in model: /) }],
+			});
+		}
+	});
+
 	it("of several instances has the chunks of all", async () => {
 		const api = await indexed();
 		const response = await api.send("POST", "/namespaces/default/chat/completions", {
