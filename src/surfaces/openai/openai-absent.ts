@@ -19,6 +19,7 @@ const OTHER_RESOURCES = [
 	"chatkit",
 	"content_provenance_checks",
 	"organization",
+	"projects",
 	"safety",
 	"skills",
 	"vaults",

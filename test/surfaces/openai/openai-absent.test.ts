@@ -73,6 +73,58 @@ describe.each(CLIENTS)("a path of the form of a gateway's address, with %s", (_,
 	});
 });
 
+/** The requests of all methods of the SDK that can be called with any arguments. */
+async function requestsOfSdk(): Promise<{ method: string; path: string }[]> {
+	const sent = new Map<string, { method: string; path: string }>();
+	const openai = new OpenAI({
+		apiKey: "none",
+		adminAPIKey: "none",
+		baseURL: `${ORIGIN}/v1`,
+		maxRetries: 0,
+		dangerouslyAllowBrowser: true,
+		fetch: async (url, { method = "GET" } = {}) => {
+			const { origin, pathname: path } = new URL(String(url));
+			// It also tries the runtime's `fetch` with an address of its own.
+			if (origin === ORIGIN) sent.set(`${method} ${path}`, { method, path });
+			return Response.json({ data: [] });
+		},
+	});
+	const ids = new Proxy({}, { get: () => "id-1" });
+	const called = async (resource: object): Promise<void> => {
+		const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(resource));
+		for (const name of methods) {
+			// These go on by themselves until something has ended.
+			if (name === "constructor" || /poll|wait|stream|tools/i.test(name)) continue;
+			try {
+				await Reflect.get(resource, name).call(resource, "id-1", ids, ids);
+			} catch {
+				// Another form of arguments.
+			}
+		}
+		for (const [name, inner] of Object.entries(resource))
+			if (!name.startsWith("_") && typeof inner === "object" && inner && "_client" in inner)
+				await called(inner);
+	};
+	for (const resource of Object.values(openai))
+		if (typeof resource === "object" && resource && "_client" in resource) await called(resource);
+	return [...sent.values()];
+}
+
+describe("the requests of OpenAI's SDK", () => {
+	it("have answers in its format, also those of resources that are not here", async () => {
+		const requests = await requestsOfSdk();
+		expect(requests.length).toBeGreaterThan(200);
+		const { app } = testGateway({ vars: VARS });
+		const without: string[] = [];
+		for (const { method, path } of requests) {
+			const answer = await app.request(ORIGIN + path, { method });
+			const body = answer.ok ? undefined : await answer.json<{ error?: { message?: string } }>();
+			if (body && typeof body.error?.message !== "string") without.push(`${method} ${path} ${answer.status}`);
+		}
+		expect(without).toEqual([]);
+	});
+});
+
 describe("a path without a route, called by another SDK", () => {
 	const reason = "No route for that URI: ";
 	it.each<[path: string, sentence: string]>([
