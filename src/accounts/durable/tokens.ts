@@ -38,8 +38,8 @@ interface HeldToken {
 
 /** A caller may have sent the value of a token, which no message repeats. */
 function tokenNotFound(id: string): TokenResult {
-	const asked = accountOfToken(id) === undefined ? id : "glt_…";
-	const { description } = notFound("Token", asked, { cure: "; GET …/tokens lists the ids" });
+	const shownId = accountOfToken(id) === undefined ? id : "glt_…";
+	const { description } = notFound("Token", shownId, { cure: "; GET …/tokens lists the ids" });
 	return { ok: false, failure: "notFound", description };
 }
 

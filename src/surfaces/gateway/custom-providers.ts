@@ -104,7 +104,7 @@ function shown({ createdAt, modifiedAt, headers, ...provider }: CustomProvider):
 async function list(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const query = parseFields(ListQuery(), c.req.query(), "query");
 	const { page, per_page, enable, beta, search = "" } = query;
-	const all = await services.providerAccesses.of(caller.account).customProviders();
+	const all = await providersOf({ caller, services });
 	const matching = all.filter(
 		(provider) =>
 			(enable === undefined || provider.enable === enable) &&
@@ -140,7 +140,8 @@ async function update(c: Context, { caller, services }: AppCall): Promise<Respon
 	const updated = await services.providerAccesses.change(caller.account, (tables) =>
 		tables.updateCustomProvider(id, changed),
 	);
-	return stored.answer(shown(updated ?? (await providerNotFound(id, { caller, services }))));
+	if (!updated) throw providerNotFound(id, await providersOf({ caller, services }));
+	return stored.answer(shown(updated));
 }
 
 async function remove(c: Context, { caller, services }: AppCall): Promise<Response> {
@@ -148,24 +149,28 @@ async function remove(c: Context, { caller, services }: AppCall): Promise<Respon
 	const removed = await services.providerAccesses.change(caller.account, (tables) =>
 		tables.deleteCustomProvider(id),
 	);
-	return envelope(shown(removed ?? (await providerNotFound(id, { caller, services }))));
-}
-
-async function find(c: Context, { caller, services }: AppCall): Promise<CustomProvider> {
-	const all = await services.providerAccesses.of(caller.account).customProviders();
-	const asked = pathParameter(c, "custom_provider");
-	return all.find(({ id }) => id === asked) ?? providerNotFound(asked, { caller, services });
+	if (!removed) throw providerNotFound(id, await providersOf({ caller, services }));
+	return envelope(shown(removed));
 }
 
 /** Throws 7002. */
-async function providerNotFound(
-	id: string,
-	{ caller, services }: Pick<AppCall, "caller" | "services">,
-): Promise<never> {
-	const all = await services.providerAccesses.of(caller.account).customProviders();
-	const named = all.map((provider) => ({ id: provider.id, names: [provider.slug, provider.name] }));
-	throw idNotFound("Custom provider", id, named);
+async function find(c: Context, call: AppCall): Promise<CustomProvider> {
+	const id = pathParameter(c, "custom_provider");
+	const providers = await providersOf(call);
+	const provider = providers.find((one) => one.id === id);
+	if (!provider) throw providerNotFound(id, providers);
+	return provider;
 }
+
+const providersOf = ({ caller, services }: Pick<AppCall, "caller" | "services">): Promise<CustomProvider[]> =>
+	services.providerAccesses.of(caller.account).customProviders();
+
+const providerNotFound = (id: string, providers: readonly CustomProvider[]): AiError =>
+	idNotFound(
+		"Custom provider",
+		id,
+		providers.map((one) => ({ id: one.id, names: [one.slug, one.name] })),
+	);
 
 function requireAddress(address: string, { gatewayRules, publicUrl }: AppServices): void {
 	const problem = addressProblem(address, { ...gatewayRules, publicUrl });
