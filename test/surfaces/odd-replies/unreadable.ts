@@ -39,6 +39,9 @@ interface Reply {
 	type: string;
 }
 
+/** Its accounts are those of all gateways, because a new account takes as long as six requests. */
+const { ledgers, uuid } = testServices();
+
 /** Sends a request for `model` to a gateway with one backend, `gpu-7`, whose every reply is `reply`. */
 export async function answerTo(
 	backend: object,
@@ -59,7 +62,7 @@ export async function answerTo(
 	const lines: string[] = [];
 	const log = (entry: unknown) => void lines.push(JSON.stringify(entry));
 	const app = createApp(
-		{ ...services, observers: [ledgerObserver(services.ledgers), logObserver(log)] },
+		{ ...services, ledgers, uuid, observers: [ledgerObserver(ledgers), logObserver(log)] },
 		OPEN_ACCESS,
 	);
 	const response = await app.request(`${BASE}${path}`, {
