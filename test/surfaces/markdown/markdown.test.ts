@@ -205,9 +205,12 @@ describe("Markdown on the binding", () => {
 
 	it("accepts files above the limit of other JSON bodies", async () => {
 		const response = await transform({
-			files: [{ name: "a.pdf", mimeType: "", data: "AAAA".repeat(3_000_000) }],
+			files: [{ name: "a.key", mimeType: "", data: "AAAA".repeat(3_000_000) }],
 		});
-		expect(await response.json()).toMatchObject({ result: [{ format: "error" }] });
+		expect(response.status).toBe(200);
+		expect(await response.json()).toMatchObject({
+			result: [{ format: "error", error: expect.stringMatching(/^Unsupported file format: \.key/) }],
+		});
 	});
 
 	it.each([
