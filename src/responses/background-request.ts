@@ -4,7 +4,8 @@ import type { Caller } from "../pipeline/request.ts";
 import { backgroundItem } from "./background-item.ts";
 import { scopeOf } from "./client/stored-responses.ts";
 import { newId } from "./ids.ts";
-import { storedInput } from "./input.ts";
+import { storedInput, withReferences } from "./input.ts";
+import type { ReferencedItems } from "./records.ts";
 import { identified, includesSeals, type ResponseIdentity, type ResponseJson } from "./response-object.ts";
 import type { ResponsesServices } from "./services.ts";
 import type { StatefulFields } from "./stateful-fields.ts";
@@ -30,11 +31,13 @@ interface BackgroundCall {
 	stateful: StatefulFields;
 	headers: Headers;
 	endpoint: string;
+	/** What the request refers to. */
+	context: ReferencedItems | undefined;
 }
 
 /** Resolves when the response is durable and in the queue. */
 export async function createBackground(
-	{ caller, fields, stateful, headers, endpoint }: BackgroundCall,
+	{ caller, context, fields, stateful, headers, endpoint }: BackgroundCall,
 	{ now, storage, storedResponses, uuid }: ResponsesServices,
 ): Promise<ResponseJson> {
 	const { account, credential } = caller;
@@ -48,6 +51,7 @@ export async function createBackground(
 		conversation: stateful.conversation,
 		includesSeals: includesSeals(fields.include),
 	};
+	const items = storedInput(input, uuid);
 	const model = { id: fields.model };
 	const queued = responseObject({ inputs: fields, model, now: identity.createdAt } as never, {
 		status: "in_progress",
@@ -66,7 +70,7 @@ export async function createBackground(
 	await storedResponses.enqueue({
 		...{ account, id, owner, createdAt, previous, conversation },
 		json: JSON.stringify(json),
-		input: storedInput(input, uuid),
+		input: context ? withReferences(items, context) : items,
 		request: JSON.stringify(request),
 		isStream: stateful.stream,
 	});

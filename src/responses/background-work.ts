@@ -130,7 +130,7 @@ class BackgroundRun {
 	#fields(): BackgroundRunCall["fields"] {
 		const { before, own } = this.#context.started;
 		const items = [...foundOrThrow(before, referenceFailure), ...foundOrThrow(own, referenceFailure)];
-		const input = engineInput(undefined, { before: items, items: {} });
+		const input = engineInput(undefined, { before: items, items: new Map() });
 		return { ...storedFields(this.#request.fields), model: this.#request.fields.model, input };
 	}
 

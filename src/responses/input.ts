@@ -23,17 +23,23 @@ const isUnsealed = (item: unknown): item is { id: string } =>
 export const unsealedIn = (input: unknown): string[] =>
 	Array.isArray(input) ? input.flatMap((item) => (isUnsealed(item) ? [item.id] : [])) : [];
 
-/** Reasoning that is stored with its seal is not stored again. */
-export const withoutCopies = (input: readonly ItemRecord[], { items }: ReferencedItems): ItemRecord[] =>
-	input.map((record) => (items[record.id] === undefined ? record : { ...record, reference: true }));
+/** The records for the store. Items that it has are references, also reasoning whose seal the caller does not have. */
+export const withReferences = (
+	input: readonly ItemRecord[],
+	{ items }: Pick<ReferencedItems, "items">,
+): ItemRecord[] =>
+	input.map((record) => {
+		const stored = items.get(record.id);
+		return stored ? { ...record, reference: stored.owner } : record;
+	});
 
 /** The input for the engine: the items before it, and its own with the referenced ones. */
 export function engineInput(input: unknown, { before, items }: ReferencedItems): unknown {
 	const earlier = before.map((json): unknown => JSON.parse(json));
 	if (!Array.isArray(input) && earlier.length === 0) return input;
 	return [...earlier, ...itemsIn(input)].map((item) => {
-		const referenced = isReference(item) || isUnsealed(item) ? items[item.id] : undefined;
-		return referenced === undefined ? item : (JSON.parse(referenced) as unknown);
+		const referenced = isReference(item) || isUnsealed(item) ? items.get(item.id) : undefined;
+		return referenced === undefined ? item : (JSON.parse(referenced.json) as unknown);
 	});
 }
 
@@ -47,7 +53,7 @@ export const storedInput = (input: unknown, uuid: () => string): ItemRecord[] =>
 	itemsIn(input).flatMap((item) => (isRecord(item) ? [storedItem(item, uuid)] : []));
 
 export function storedItem(item: Item, uuid: () => string): ItemRecord {
-	if (isReference(item)) return { id: item.id, json: JSON.stringify(item), reference: true };
+	if (isReference(item)) return { id: item.id, json: JSON.stringify(item) };
 	const type = typeof item.type === "string" ? item.type : "message";
 	const id = typeof item.id === "string" && item.id !== "" ? item.id : newId(itemPrefix(type), uuid);
 	const whole = type === "message" ? messageItem(item) : item;

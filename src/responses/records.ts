@@ -27,8 +27,8 @@ export interface StoreRoom {
 export interface ItemRecord {
 	id: string;
 	json: string;
-	/** The id of another item, which this one stands for: an `item_reference`. */
-	reference?: true;
+	/** The owner of another item with this id, for which this one stands: an `item_reference`. Tokens may give their items equal ids. */
+	reference?: string;
 }
 
 /** A response that has ended. `json`: the response object without its output. */
@@ -68,11 +68,17 @@ export interface Missing {
 
 export type Found<Value> = { ok: true; value: Value } | { ok: false; missing: Missing };
 
+/** `json`: the item. */
+export interface OwnedItem {
+	json: string;
+	owner: string;
+}
+
 export interface ReferencedItems {
 	/** The items before the request's own input, oldest first, as JSON. */
 	before: string[];
-	/** The referenced items as JSON, by id. */
-	items: Record<string, string>;
+	/** The referenced items, by id. Callers choose ids, so an object would have its inherited names among them. */
+	items: Map<string, OwnedItem>;
 }
 
 /** Why the account can store nothing further. */

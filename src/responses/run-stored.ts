@@ -15,7 +15,7 @@ import { inScope, scopeOf } from "./client/stored-responses.ts";
 import { EventRelay } from "./event-relay.ts";
 import { foundOrThrow, referenceFailure } from "./failures.ts";
 import { newId } from "./ids.ts";
-import { engineInput, referencesIn, storedInput, unsealedIn, withoutCopies } from "./input.ts";
+import { engineInput, referencesIn, storedInput, unsealedIn, withReferences } from "./input.ts";
 import type { ItemRecord, ReferencedItems } from "./records.ts";
 import {
 	identified,
@@ -86,7 +86,7 @@ export async function runStored(request: InferenceRequest, services: ResponsesSe
 	};
 	const stored = { ...request, inputs: { ...inputs, fields: storedFields(inputs.fields as Fields) } };
 	const reply = await runWith(stored, context, services);
-	const kept = context ? withoutCopies(input, context) : input;
+	const kept = context ? withReferences(input, context) : input;
 	return storeReply(reply, { identity, input: kept, request }, services);
 }
 

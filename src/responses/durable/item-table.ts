@@ -3,12 +3,12 @@
  * An item of a request with a conversation belongs to both, and its row dies with the later of them.
  */
 import { DeletedPositions } from "../../core/deleted-positions.ts";
-import type { Found, ItemRecord, ItemsPage, ItemsQuery, Scope } from "../records.ts";
+import type { Found, ItemRecord, ItemsPage, ItemsQuery, OwnedItem, Scope } from "../records.ts";
 import type { LongTexts } from "./long-texts.ts";
 
 /**
  * Written when a response ends, and when items are added to a conversation. `held`: 1 while the item's response exists. `reference`: 1
- * if `id` is that of another row, which this one stands for. A row dies when it has neither a response nor a conversation.
+ * if `id` and `owner` are those of another row, which this one stands for. A row dies when it has neither a response nor a conversation.
  */
 const ITEMS = `CREATE TABLE IF NOT EXISTS items (
 	seq INTEGER PRIMARY KEY,
@@ -107,7 +107,7 @@ export class ItemTable {
 			total += bytes;
 			this.#sql.exec(
 				"INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-				...[++this.#last, bytes, id, owner, Number(reference ?? false), Number(held)],
+				...[++this.#last, bytes, id, reference ?? owner, Number(reference !== undefined), Number(held)],
 				conversation ?? null,
 				this.#texts.write(textKey(this.#last), json),
 			);
@@ -121,7 +121,7 @@ export class ItemTable {
 		const { bytes } = this.#sql
 			.exec<{ bytes: number | null }>(
 				`SELECT sum(CASE reference WHEN 0 THEN bytes ELSE (SELECT max(bytes) FROM items AS target
-				WHERE target.id = items.id AND target.reference = 0) END) AS bytes FROM items
+				WHERE target.id = items.id AND target.owner = items.owner AND target.reference = 0) END) AS bytes FROM items
 				WHERE ${condition} AND seq >= ?`,
 				...values,
 				from,
@@ -171,26 +171,27 @@ export class ItemTable {
 
 	/** The JSON of a row, or of the item that it stands for. */
 	#jsonOf(row: ItemRow): string | undefined {
-		const item = row.reference ? this.#latest(row.id) : row;
+		const item = row.reference ? this.#latest(row) : row;
 		return item && this.#texts.read(textKey(item.seq), item.json);
 	}
 
-	/** The latest row with the id that is an item itself. */
-	#latest(id: string): ItemRow | undefined {
+	/** The latest row with the id and the owner that is an item itself. */
+	#latest({ id, owner }: ItemRow): ItemRow | undefined {
 		return this.#sql
 			.exec<ItemRow>(
-				`SELECT ${COLUMNS} FROM items WHERE id = ? AND reference = 0 ORDER BY seq DESC LIMIT 1`,
-				id,
+				`SELECT ${COLUMNS} FROM items WHERE id = ? AND owner = ? AND reference = 0 ORDER BY seq DESC LIMIT 1`,
+				...[id, owner],
 			)
 			.toArray()[0];
 	}
 
-	find(id: string, { all, owner }: Scope): Found<string> {
+	/** The latest of the owner, or else of another one that the scope includes. */
+	find(id: string, { all, owner }: Scope): Found<OwnedItem> {
 		const rows = this.#sql
 			.exec<ItemRow>(`SELECT ${COLUMNS} FROM items WHERE id = ? AND reference = 0 ORDER BY seq DESC`, id)
 			.toArray();
-		const row = rows.find((one) => all || one.owner === owner);
-		if (row) return { ok: true, value: this.#jsonOf(row) ?? "" };
+		const row = rows.find((one) => one.owner === owner) ?? (all ? rows[0] : undefined);
+		if (row) return { ok: true, value: { json: this.#jsonOf(row) ?? "", owner: row.owner } };
 		return { ok: false, missing: { kind: "item", id, ...(rows.length > 0 && { foreign: true }) } };
 	}
 

@@ -56,15 +56,15 @@ export abstract class ResponseStoreObject extends DurableObject {
 	context(query: ContextQuery, scope: Scope, { retentionMs }: StoreBounds): Found<ReferencedItems> {
 		const before = this.#tables.before(query, scope, retentionMs);
 		if (!before.ok) return before;
-		const items: Record<string, string> = {};
+		const items: ReferencedItems["items"] = new Map();
 		for (const id of query.items) {
 			const found = this.#tables.items.find(id, scope);
 			if (!found.ok) return found;
-			items[id] = found.value;
+			items.set(id, found.value);
 		}
 		for (const id of query.optional ?? []) {
 			const found = this.#tables.items.find(id, scope);
-			if (found.ok) items[id] = found.value;
+			if (found.ok) items.set(id, found.value);
 		}
 		return { ok: true, value: { before: before.value, items } };
 	}

@@ -39,7 +39,7 @@ export async function answerInBackground(c: Context, call: AppCall, fields: Fiel
 		await parse({ fields: engine }, await onlyFor(RESPONSES_DIALECT)(model), { model, routed: undefined });
 	}
 	const endpoint = c.req.path.slice(c.req.path.indexOf("v1/"));
-	const response = await createBackground({ caller, fields, stateful, headers, endpoint }, services);
+	const response = await createBackground({ caller, context, fields, stateful, headers, endpoint }, services);
 	if (!stateful.stream) return stateReply(response, call);
 	return eventsReply(await storedEvents(String(response.id), { caller, after: -1 }, services), call);
 }

@@ -13,7 +13,7 @@ import { pathParameter } from "../../http/route.ts";
 import { type ConversationCalls, inScope, scopeOf } from "../../responses/client/stored-responses.ts";
 import { foundOrThrow, referenceFailure } from "../../responses/failures.ts";
 import { newId } from "../../responses/ids.ts";
-import { referencesIn, storedInput } from "../../responses/input.ts";
+import { referencesIn, storedInput, withReferences } from "../../responses/input.ts";
 import type { ConversationRecord, Found, ItemRecord, Scope } from "../../responses/records.ts";
 import { answer } from "../answer.ts";
 import type { AppCall, AppRouteDeclaration } from "../route.ts";
@@ -164,18 +164,17 @@ async function newItems(items: readonly object[], { caller, services }: AppCall)
 	requireDiskSpace("items");
 	const references = referencesIn(items);
 	const { storedResponses, uuid } = services;
-	if (references.length > 0) {
-		const found = await inScope(
-			caller,
-			(scope) =>
-				storedResponses.call(caller.account, (store) =>
-					store.context({ items: references }, scope, storedResponses.bounds),
-				),
-			services,
-		);
-		foundOrThrow(found, referenceFailure);
-	}
-	return storedInput(items, uuid);
+	const input = storedInput(items, uuid);
+	if (references.length === 0) return input;
+	const found = await inScope(
+		caller,
+		(scope) =>
+			storedResponses.call(caller.account, (store) =>
+				store.context({ items: references }, scope, storedResponses.bounds),
+			),
+		services,
+	);
+	return withReferences(input, foundOrThrow(found, referenceFailure));
 }
 
 async function update(c: Context, call: AppCall): Promise<Response> {
@@ -199,7 +198,7 @@ async function addItems(c: Context, call: AppCall): Promise<Response> {
 		calls.addItems(idOf(c), items, { scope, bounds: storedResponses.bounds }),
 	);
 	storedResponses.requireSaved(caller.account, saved);
-	const shown = items.filter(({ reference }) => !reference).map(({ json }) => json);
+	const shown = items.filter(({ reference }) => reference === undefined).map(({ json }) => json);
 	return stateReply(listOf({ items: shown, hasMore: false }, includedIn(c.req.url)), call);
 }
 

@@ -63,6 +63,39 @@ describe("the tokens of an account", () => {
 		expect((await create(ada, { conversation: body.id })).status).toBe(200);
 	});
 
+	it("get their own items for the ids that they have chosen, also if another token has chosen the same one", async () => {
+		const { call, create, createToken } = accounts();
+		const [ada, ben, owner] = [
+			await createToken(["Workers AI Run"]),
+			await createToken(["Workers AI Run"]),
+			await createToken(["Workers AI Write"]),
+		];
+		const message = (content: string) => ({ type: "message", id: "msg_1", role: "user", content });
+		const reference = { type: "item_reference", id: "msg_1" };
+		const conversationOf = async (token: string, item: object) =>
+			(await call(token, "POST", "/conversations", { items: [item] })).body.id;
+		const textOf = async (token: string, conversation: string) => {
+			const { body } = await call(token, "GET", `/conversations/${conversation}/items`);
+			return JSON.stringify(body.data);
+		};
+		const bens = await conversationOf(ben, message("Ben's"));
+		const referring = await conversationOf(ben, reference);
+		const response = await create(ben, { input: [reference] });
+		await create(ada, { input: [message("Ada's secret")] });
+		expect(await textOf(ben, referring)).toContain("Ben's");
+		const inputs = await call(ben, "GET", `/responses/${response.body.id}/input_items`);
+		expect(JSON.stringify(inputs.body)).toContain("Ben's");
+		expect(JSON.stringify(inputs.body)).not.toContain("Ada's");
+		const owners = await conversationOf(owner, reference);
+		expect(await textOf(owner, owners)).toContain("Ada's secret");
+		await call(ben, "DELETE", `/conversations/${bens}`);
+		expect(await textOf(ben, referring)).toBe("[]");
+		expect(await create(ben, { conversation: referring })).toMatchObject({
+			status: 400,
+			body: { error: { param: "input" } },
+		});
+	});
+
 	it("see nothing of another account", async () => {
 		const one = accounts();
 		const other = accounts();

@@ -109,6 +109,19 @@ describe("item_reference", () => {
 		).rejects.toMatchObject({ status: 400, param: "input", code: null });
 	});
 
+	it("is not meant by ids that are names of every object", async () => {
+		const { openai, messages } = client();
+		const first = await openai.responses.create({
+			model: MODEL,
+			input: [
+				{ type: "reasoning", id: "constructor", summary: [] },
+				{ type: "message", id: "toString", role: "user", content: "One" } as never,
+			],
+		});
+		await openai.responses.create({ model: MODEL, input: "Two", previous_response_id: first.id });
+		expect(await messages(1)).toMatchObject([{ content: "One" }, { content: "Hello" }, { content: "Two" }]);
+	});
+
 	it("that is unknown is refused in OpenAI's words", async () => {
 		const { openai } = client();
 		await expect(
