@@ -7,6 +7,7 @@
  */
 import type { z } from "zod";
 import { AiError } from "../core/errors.ts";
+import { explain } from "../schemas/explain.ts";
 import { safeParse } from "../schemas/safe-parse.ts";
 
 /** An error of code 8001. `sentence` begins with the field. */
@@ -16,16 +17,21 @@ export const invalidInput = (sentence: string): AiError =>
 /** An error of code 5006, for inputs that do not match a schema. `sentence` names the field by its JSON pointer. */
 export const badInput = (sentence: string): AiError => new AiError("badInput", `Error: ${sentence}`);
 
-/** The first issue as a sentence that begins with its place. `at` is the place of the parsed value. */
-export function describeIssue(error: z.ZodError, at: string): string {
+/** Throws 8001 with the first issue as a sentence that begins with its place. `at` is the place of the value. */
+export function parseAt<T>(schema: z.ZodType<T>, value: unknown, at: string): T {
+	const { data, error } = safeParse(schema, value, { error: explain });
+	if (error) throw invalidInput(describeIssue(error, at));
+	return data;
+}
+
+function describeIssue(error: z.ZodError, at: string): string {
 	const [issue] = error.issues;
 	const place = (issue?.path ?? []).reduce<string>(
 		(path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`),
 		at,
 	);
-	// The failure's message begins with the same words as zod's.
-	const message = issue?.message.replace(/^Invalid input(?:: )?/, "");
-	return `${place}: ${message || "is not valid"}`;
+	// What zod says of a union that has no message of its own.
+	return `${place}: ${issue === undefined || issue.message === "Invalid input" ? "is not valid" : issue.message}`;
 }
 
 /** `input[2].content[0]` as the JSON pointer of a 5006 message. */
@@ -36,7 +42,7 @@ const MAX_TYPE_CHARACTERS = 64;
 
 /** `at` is the place in the body: `input[2]`. Throws 8001. */
 export function parseElement<T>(schema: z.ZodType<T>, value: { type?: unknown }, at: string): T {
-	const { data, error } = safeParse(schema, value);
+	const { data, error } = safeParse(schema, value, { error: explain });
 	if (!error) return data;
 	const [issue] = error.issues;
 	if (issue?.code !== "invalid_union" || issue.path.join() !== "type")

@@ -10,12 +10,20 @@ const KINDS: Record<string, string> = {
 	array: "a list",
 	boolean: "true or false",
 	int: "a whole number",
+	never: "nothing",
 	// An absent field of any type.
 	nonoptional: "a value",
 	number: "a number",
 	object: "an object",
 	record: "an object",
 	string: "text",
+};
+
+const FORMATS: Record<string, string> = {
+	date: "a date such as 2026-11-21",
+	datetime: "a time such as 2026-11-21T08:00:00Z",
+	url: "a URL",
+	uuid: "a UUID",
 };
 
 /** What messages say about the fields of an object. A schema has its own with `.register(fieldNotes, …)`. */
@@ -31,8 +39,9 @@ export const fieldNotes = z.registry<FieldNotes>();
 export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 	switch (issue.code) {
 		case "invalid_type": {
-			const found =
-				typeof issue.input === "number" && issue.expected === "int" ? issue.input : kindOf(issue.input);
+			const isShown =
+				Number.isNaN(issue.input) || (typeof issue.input === "number" && issue.expected === "int");
+			const found = isShown ? issue.input : kindOf(issue.input);
 			return `expected ${KINDS[issue.expected] ?? issue.expected}, found ${found}`;
 		}
 		case "invalid_value":
@@ -61,6 +70,12 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 			const { found, unit } = sizeOf(issue.input);
 			return `expected ${issue.inclusive ? "at most" : "less than"} ${issue.maximum}${unit && ` ${unit}`}, found ${found}`;
 		}
+		case "invalid_format":
+			return `expected ${issue.format === "regex" ? `text that matches ${issue.pattern}` : (FORMATS[issue.format] ?? issue.format)}, found another text`;
+		case "not_multiple_of":
+			return `expected a multiple of ${issue.divisor}, found ${foundValue(issue.input)}`;
+		case "invalid_key":
+			return issue.issues?.[0]?.message;
 		default:
 			return undefined;
 	}

@@ -14,7 +14,7 @@ describe("parseElement", () => {
 	});
 
 	it.each([
-		[{ type: "list", items: [1, "a"] }, "input[0].items[1]: expected number, received string"],
+		[{ type: "list", items: [1, "a"] }, "input[0].items[1]: expected a number, found text"],
 		[{ type: "image" }, 'input[0].type: "image" is not supported'],
 		[{}, 'input[0].type: "undefined" is not supported'],
 		[{ type: "x".repeat(100) }, `input[0].type: "${"x".repeat(64)}" is not supported`],

@@ -34,7 +34,7 @@ describe("openAiError", () => {
 		["badInput", "Error: required properties at '/messages/0' are 'content'", "messages[0].content"],
 		["badInput", "Error: '/messages/1/content/0/image_url' must be text", "messages[1].content[0].image_url"],
 		["badInput", "Error: the request body is not valid UTF-8", null],
-		["invalidInput", "Invalid input: tools[0].name: expected string, received undefined", "tools[0].name"],
+		["invalidInput", "Invalid input: tools[0].name: expected text, found nothing", "tools[0].name"],
 		["invalidInput", "Invalid input: tool_choice needs tools", null],
 		["noSuchModel", "No such model x or task", "model"],
 		["invalidRequest", 'purpose: expected "batch" or "evals", found nothing', "purpose"],

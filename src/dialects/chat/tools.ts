@@ -8,7 +8,7 @@ import { present } from "../../core/present.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import { DONE, frame, isDone, mapEvents } from "../../streams/sse.ts";
 import type { ChatCompletion, ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
-import { describeIssue, invalidInput } from "../invalid-input.ts";
+import { invalidInput, parseAt } from "../invalid-input.ts";
 import { breakpointOf } from "./cache-control.ts";
 import { functionOfChoice, functionOfTool } from "./custom-tools.ts";
 import { errorFrame } from "./errors.ts";
@@ -34,9 +34,7 @@ export function readTools(
 		if (type !== undefined && type !== "function")
 			throw invalidInput(`${place}.type must be function or custom: other kinds of tools are not supported`);
 		const at = nested === undefined ? place : `${place}.function`;
-		const parsed = safeParse(FunctionTool, nested ?? tool);
-		if (!parsed.success) throw invalidInput(describeIssue(parsed.error, at));
-		const { name, ...others } = parsed.data;
+		const { name, ...others } = parseAt(FunctionTool, nested ?? tool, at);
 		// Callers send it beside the function, or in it.
 		const breakpoint = { ...breakpointOf(nested), ...breakpointOf(tool) };
 		return { type: "function", function: { name, ...present(others) }, ...breakpoint };

@@ -20,6 +20,7 @@ import { failureEnvelope, failureHeaders, REQUEST_ID } from "../../http/envelope
 import { inOwnContext } from "../../http/own-context.ts";
 import type { Base } from "../../http/route.ts";
 import type { Caller } from "../../pipeline/request.ts";
+import { expectedName, explain } from "../../schemas/explain.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import { type ChosenProvider, chooseProvider, providerNames } from "../../websearch/choose-provider.ts";
 import { SearchError } from "../../websearch/failures.ts";
@@ -41,7 +42,7 @@ const SearchFields = lazy(() =>
 		limit: z.int().min(1).max(MAX_LIMIT).default(MAX_LIMIT),
 		byokAlias: z
 			.string()
-			.regex(/^[A-Za-z0-9_-]{1,64}$/)
+			.regex(/^[A-Za-z0-9_-]{1,64}$/, "expected 1 to 64 letters, digits, _ or -")
 			.optional(),
 	}),
 );
@@ -132,11 +133,11 @@ function parse<T extends { provider?: string | undefined }>(
 	fields: unknown,
 	{ webSearch }: AppServices,
 ): T | Response {
-	const { data, error } = safeParse(schema, fields);
+	const { data, error } = safeParse(schema, fields, { error: explain });
 	if (error) return invalid(error.issues);
 	const names = providerNames(webSearch);
 	if (data.provider === undefined || names.includes(data.provider)) return data;
-	return invalid([{ path: ["provider"], message: `expected one of ${names.join(", ")}` }]);
+	return invalid([{ path: ["provider"], message: expectedName(names, data.provider) }]);
 }
 
 const invalid = (issues: readonly Pick<z.core.$ZodIssue, "message" | "path">[]): Response =>

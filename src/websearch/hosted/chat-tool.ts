@@ -3,8 +3,9 @@ import * as z from "zod";
 import { openAiSearches } from "../../backends/own-features.ts";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
+import { parseAt } from "../../dialects/invalid-input.ts";
 import { type HostedFormat, recordsIn } from "./hosted-request.ts";
-import { ContextSize, Location, readSettings } from "./search-fields.ts";
+import { ContextSize, Location } from "./search-fields.ts";
 import { searchTool, searchToolName, searchToolSettings } from "./search-tool.ts";
 
 const Options = lazy(() =>
@@ -24,7 +25,7 @@ export const chatTool: HostedFormat = {
 		const { web_search_options, ...others } = fields;
 		if (!isRecord(web_search_options) || fields.tool_choice === "none" || Number(fields.n ?? 1) > 1)
 			return undefined;
-		const { search_context_size, user_location } = readSettings(
+		const { search_context_size, user_location } = parseAt(
 			Options(),
 			web_search_options,
 			"web_search_options",

@@ -5,8 +5,9 @@
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
+import { parseAt } from "../../dialects/invalid-input.ts";
 import { type HostedFormat, recordsIn } from "./hosted-request.ts";
-import { Domains, readSettings } from "./search-fields.ts";
+import { Domains } from "./search-fields.ts";
 import { searchTool, searchToolName, searchToolSettings } from "./search-tool.ts";
 
 const NAMES = ["googleSearch", "google_search", "googleSearchRetrieval", "google_search_retrieval"] as const;
@@ -42,7 +43,7 @@ export const geminiTool: HostedFormat = {
 		const index = tools.findIndex((tool) => searchIn(tool) !== undefined);
 		const sent = tools[index] && searchIn(tools[index]);
 		if (!sent) return undefined;
-		const settings = readSettings(Settings(), sent, `tools[${index}].googleSearch`);
+		const settings = parseAt(Settings(), sent, `tools[${index}].googleSearch`);
 		const toolName = searchToolName(tools.flatMap(declarationsOf).map(({ name }) => name));
 		const { name, description, parameters } = searchTool(toolName);
 		const declared = { functionDeclarations: [{ name, description, parametersJsonSchema: parameters }] };

@@ -5,11 +5,12 @@
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
+import { parseAt } from "../../dialects/invalid-input.ts";
 import { isOwnSeal, SERVER_TOOL_ID, unsealedText } from "../../dialects/messages/web-search.ts";
 import { isProductId } from "../../models/model.ts";
 import type { WebSearchCall } from "../../tasks/text-generation/types.ts";
 import { type HostedFormat, recordsIn } from "./hosted-request.ts";
-import { Domains, Location, readSettings, refuseBoth } from "./search-fields.ts";
+import { Domains, Location, refuseBoth } from "./search-fields.ts";
 import { resultText, searchTool, searchToolName, searchToolSettings } from "./search-tool.ts";
 
 const TYPE = /^web_search_\d{8}$/;
@@ -48,7 +49,7 @@ export const messagesTool: HostedFormat = {
 		const { tool_choice: choice } = fields;
 		if (!hosted || (isRecord(choice) && choice.type === "none")) return undefined;
 		const at = `tools[${index}]`;
-		const { max_uses, allowed_domains, blocked_domains, user_location } = readSettings(Tool(), hosted, at);
+		const { max_uses, allowed_domains, blocked_domains, user_location } = parseAt(Tool(), hosted, at);
 		refuseBoth(at, allowed_domains, blocked_domains);
 		const toolName = searchToolName(tools.filter((tool) => !isSearch(tool)).map(({ name }) => name));
 		const { name, description, parameters: input_schema } = searchTool(toolName);

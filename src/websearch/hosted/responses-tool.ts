@@ -6,9 +6,10 @@ import * as z from "zod";
 import { openAiSearches } from "../../backends/own-features.ts";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
+import { parseAt } from "../../dialects/invalid-input.ts";
 import { SEARCH_ITEM_PREFIX } from "../../dialects/responses/web-search.ts";
 import { type HostedFormat, recordsIn } from "./hosted-request.ts";
-import { ContextSize, Domains, Location, readSettings } from "./search-fields.ts";
+import { ContextSize, Domains, Location } from "./search-fields.ts";
 import { searchTool, searchToolName, searchToolSettings } from "./search-tool.ts";
 
 const TYPE = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
@@ -53,11 +54,7 @@ export const responsesTool: HostedFormat = {
 		if (!list || fields.tool_choice === "none") return undefined;
 		const index = list.tools.findIndex(isSearch);
 		const hosted = list.tools[index] ?? {};
-		const { search_context_size, filters, user_location } = readSettings(
-			Tool(),
-			hosted,
-			`${list.at}[${index}]`,
-		);
+		const { search_context_size, filters, user_location } = parseAt(Tool(), hosted, `${list.at}[${index}]`);
 		const { max_tool_calls: maxCalls } = fields;
 		const others = lists.flatMap(({ tools }) => tools.filter((tool) => !isSearch(tool)));
 		const toolName = searchToolName(others.map(({ name }) => name));

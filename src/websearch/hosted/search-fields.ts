@@ -1,7 +1,7 @@
 /** The settings of hosted search tools, as callers of all formats send them. A value of another type is refused with its place. */
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
-import { invalidInput, parseElement } from "../../dialects/invalid-input.ts";
+import { invalidInput } from "../../dialects/invalid-input.ts";
 
 export const ContextSize = lazy(() => z.enum(["low", "medium", "high"]).nullish());
 
@@ -27,7 +27,3 @@ export function refuseBoth(at: string, one: unknown, other: unknown): void {
 	if (Array.isArray(one) && one.length > 0 && Array.isArray(other) && other.length > 0)
 		throw invalidInput(`${at}: expected allowed_domains or blocked_domains, found both`);
 }
-
-/** Throws 8001 for a setting of another type. `at`: `tools[0]`. */
-export const readSettings = <T>(schema: z.ZodType<T>, sent: Record<string, unknown>, at: string): T =>
-	parseElement(schema, sent, at);

@@ -21,12 +21,12 @@ describe("tools", () => {
 		],
 		[
 			{ type: "function", function: { name: "x", description: false } },
-			"tools[0].function.description: expected string, received boolean",
+			"tools[0].function.description: expected text, found false",
 		],
-		[{ name: "x", parameters: "{}" }, "tools[0].parameters: expected record, received string"],
-		[{ type: "function" }, "tools[0].name: expected string, received undefined"],
-		["x", "tools[0]: expected object, received string"],
-		[{ name: { length: { toString: 1 } } }, "tools[0].name: expected string, received object"],
+		[{ name: "x", parameters: "{}" }, "tools[0].parameters: expected an object, found text"],
+		[{ type: "function" }, "tools[0].name: expected text, found nothing"],
+		["x", "tools[0]: expected an object, found text"],
+		[{ name: { length: { toString: 1 } } }, "tools[0].name: expected text, found an object"],
 	])("are refused if no engine can use them: %#", (sent, sentence) => {
 		expect(() => readTools([sent])).toThrowError(`8001: Invalid input: ${sentence}`);
 	});
@@ -71,9 +71,12 @@ describe("custom tools of OpenAI's route", () => {
 	});
 
 	it.each([
-		[{ type: "custom" }, "tools[0].name: expected string, received undefined"],
-		[{ type: "custom", custom: {} }, "tools[0].custom.name: expected string, received undefined"],
-		[{ type: "custom", custom: { name: "" } }, "tools[0].custom.name: Too small"],
+		[{ type: "custom" }, "tools[0].name: expected text, found nothing"],
+		[{ type: "custom", custom: {} }, "tools[0].custom.name: expected text, found nothing"],
+		[
+			{ type: "custom", custom: { name: "" } },
+			"tools[0].custom.name: expected one or more characters, found none",
+		],
 		[{ type: "custom", custom: { ...custom, format: { type: "ebnf" } } }, "tools[0].custom.format"],
 		[{ type: "web_search" }, "tools[0].type must be function or custom"],
 	])("are refused if they are unusable: %#", (sent, sentence) => {

@@ -188,7 +188,7 @@ describe("a request", () => {
 		[
 			{ messages: [user({ type: "search_result" })] },
 			"invalidInput",
-			"Invalid input: messages[0].content[0].source: expected string, received undefined",
+			"Invalid input: messages[0].content[0].source: expected text, found nothing",
 		],
 		[
 			{ messages: [user({ type: "a b" })] },
@@ -387,7 +387,7 @@ describe("the verbatim request", () => {
 		],
 		[
 			{ messages: [user({ type: "image", source: { type: "file", file_id: "f" } })] },
-			"messages[0].content[0].source.type: Invalid discriminator value. Expected 'base64' | 'url'",
+			'messages[0].content[0].source.type: expected "base64" or "url", found "file"',
 		],
 	])("may have content that only Anthropic supports, if it may answer: %j", (body, sentence) => {
 		const kept = { body, unconverted: sentence, complete: true };

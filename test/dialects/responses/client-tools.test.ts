@@ -214,7 +214,7 @@ describe("an item with additional tools", () => {
 	it("is refused at its place if a tool is not valid", () => {
 		const input = [user("hi"), { ...additional, tools: [{ type: "function" }] }];
 		expect(() => readChat({ input })).toThrowError(
-			"8001: Invalid input: input[1].tools[0].name: expected string, received undefined",
+			"8001: Invalid input: input[1].tools[0].name: expected text, found nothing",
 		);
 	});
 });

@@ -198,11 +198,11 @@ describe("input", () => {
 		],
 		[
 			[{ type: "function_call", name: "look", arguments: "{}" }],
-			"input[0].call_id: expected string, received undefined",
+			"input[0].call_id: expected text, found nothing",
 		],
 		[
 			[{ role: "tool", content: "x" }],
-			'input[0].role: Invalid option: expected one of "user"|"assistant"|"system"|"developer"',
+			'input[0].role: expected "user", "assistant", "system" or "developer", found "tool"',
 		],
 		[[], "input: there is no message in it"],
 		[[thought("hm")], "input: there is no message in it"],
@@ -579,11 +579,11 @@ describe("tools", () => {
 		],
 		[
 			[{ type: "function", name: "get weather" }],
-			"tools[0].name: Invalid string: must match pattern /^[a-zA-Z0-9_-]{1,128}$/",
+			"tools[0].name: expected text that matches /^[a-zA-Z0-9_-]{1,128}$/, found another text",
 		],
 		[
 			[{ type: "namespace", name: "a", tools: [{ type: "function", name: "b", parameters: 1 }] }],
-			"tools[0].tools[0].parameters: expected record, received number",
+			"tools[0].tools[0].parameters: expected an object, found a number",
 		],
 	])("refuses the names of %j", (tools, description) => {
 		expect(refusal({ tools })).toBe(description);
@@ -642,11 +642,8 @@ describe("tools", () => {
 	});
 
 	it.each([
-		[{ tools: [{ type: "function" }] }, "tools[0].name: expected string, received undefined"],
-		[
-			{ tools: [{ ...lookTool, description: false }] },
-			"tools[0].description: expected string, received boolean",
-		],
+		[{ tools: [{ type: "function" }] }, "tools[0].name: expected text, found nothing"],
+		[{ tools: [{ ...lookTool, description: false }] }, "tools[0].description: expected text, found false"],
 		[
 			{ tools: [lookTool], tool_choice: { type: "mcp", server_label: "x" } },
 			'tool_choice.type: "mcp" is not supported',

@@ -186,7 +186,7 @@ describe("a server that speaks OpenAI's chat", () => {
 			error: {
 				type: "invalid_request_error",
 				message:
-					"Invalid input: messages[2].content[1].source.type: Invalid discriminator value. Expected 'base64' | 'text' | 'content'",
+					'Invalid input: messages[2].content[1].source.type: expected "base64", "text" or "content", found "file"',
 			},
 		});
 	});

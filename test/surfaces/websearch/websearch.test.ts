@@ -152,25 +152,24 @@ describe("a failure", () => {
 		});
 	});
 
-	it("names the field of an invalid request", async () => {
-		const cases: [object, string][] = [
-			[{ query: "" }, "query"],
-			[{ query: "x".repeat(1025) }, "query"],
-			[{ query: "cats", limit: 0 }, "limit"],
-			[{ query: "cats", limit: 11 }, "limit"],
-			[{ query: "cats", provider: "bing" }, "provider"],
-			[{ query: "cats", byokAlias: "a b" }, "byokAlias"],
-			[{ query: "cats", options: {} }, "options.gateway"],
-		];
-		for (const [body, field] of cases) {
-			const { status, body: sent } = await search(body);
-			expect([status, sent.success, sent.errors[0].code, sent.messages[0].path.join(".")]).toEqual([
-				400,
-				false,
-				7000,
-				field,
-			]);
-		}
+	it.each<[object, string, string]>([
+		[{ query: "" }, "query", "expected one or more characters, found none"],
+		[{}, "query", "expected text, found nothing"],
+		[{ query: "x".repeat(1025) }, "query", "expected at most 1024 characters, found 1025"],
+		[{ query: "cats", limit: 0 }, "limit", "expected at least 1, found 0"],
+		[{ query: "cats", limit: 11 }, "limit", "expected at most 10, found 11"],
+		[{ query: "cats", limit: 2.5 }, "limit", "expected a whole number, found 2.5"],
+		[
+			{ query: "cats", provider: "exaa" },
+			"provider",
+			'expected one of 9 names, found "exaa"; did you mean "exa"?',
+		],
+		[{ query: "cats", byokAlias: "a b" }, "byokAlias", "expected 1 to 64 letters, digits, _ or -"],
+		[{ query: "cats", options: {} }, "options.gateway", "expected an object, found nothing"],
+	])("names the field of an invalid request: %j", async (sent, field, message) => {
+		const { status, body } = await search(sent);
+		expect([status, body.success, body.errors[0].code]).toEqual([400, false, 7000]);
+		expect(body.messages).toEqual([{ path: field.split("."), message }]);
 	});
 
 	it("of an unknown gateway is 2001", async () => {

@@ -22,14 +22,22 @@ const gemini = `/v1beta/models/${MODEL}:generateContent`;
 
 describe("a setting of another type is refused with its place", () => {
 	it.each([
-		["/v1/responses", responses({ search_context_size: "huge" }), "tools[0].search_context_size"],
+		[
+			"/v1/responses",
+			responses({ search_context_size: "huge" }),
+			'tools[0].search_context_size: expected "low", "medium" or "high", found "huge"',
+		],
 		[
 			"/v1/responses",
 			responses({ filters: { allowed_domains: "a.com" } }),
-			"tools[0].filters.allowed_domains",
+			"tools[0].filters.allowed_domains: expected a list, found text",
 		],
 		["/v1/responses", responses({ user_location: { country: "Norway" } }), "tools[0].user_location.country"],
-		["/v1/responses", responses({ user_location: "NO" }), "tools[0].user_location"],
+		[
+			"/v1/responses",
+			responses({ user_location: "NO" }),
+			"tools[0].user_location: expected an object, found text",
+		],
 		[
 			"/v1/chat/completions",
 			{ model: MODEL, messages, web_search_options: { search_context_size: 3 } },
@@ -38,11 +46,15 @@ describe("a setting of another type is refused with its place", () => {
 		[
 			"/v1/chat/completions",
 			{ model: MODEL, messages, web_search_options: { user_location: { approximate: { country: 47 } } } },
-			"web_search_options.user_location.approximate.country",
+			"web_search_options.user_location.approximate.country: expected text, found a number",
 		],
-		["/v1/messages", anthropic({ max_uses: 0 }), "tools[0].max_uses"],
-		["/v1/messages", anthropic({ max_uses: "3" }), "tools[0].max_uses"],
-		["/v1/messages", anthropic({ allowed_domains: [7] }), "tools[0].allowed_domains[0]"],
+		["/v1/messages", anthropic({ max_uses: 0 }), "tools[0].max_uses: expected at least 1, found 0"],
+		["/v1/messages", anthropic({ max_uses: "3" }), "tools[0].max_uses: expected a number, found text"],
+		[
+			"/v1/messages",
+			anthropic({ allowed_domains: [7] }),
+			"tools[0].allowed_domains[0]: expected text, found a number",
+		],
 		[
 			"/v1/messages",
 			anthropic({ allowed_domains: ["a.com"], blocked_domains: ["b.com"] }),
@@ -57,10 +69,9 @@ describe("a setting of another type is refused with its place", () => {
 	])("%s %o", async (path, body, place) => {
 		const { post, requests } = searchingGateway();
 		const response = await post(path, body);
-		const text = await response.text();
+		const { error } = await response.json<{ error: { message: string; type?: string; status?: string } }>();
 		expect([response.status, requests.length]).toEqual([400, 0]);
-		expect(text).toContain(place);
-		const { error } = JSON.parse(text) as { error: { message: string; type?: string; status?: string } };
+		expect(error.message).toContain(place);
 		expect(error.type ?? error.status).toMatch(/^invalid_request_error$|^INVALID_ARGUMENT$/);
 	});
 
