@@ -19,6 +19,11 @@ export const boundedItems = (
 		.slice(0, limit)
 		.map(bounded);
 
+/** A parser of addresses drops or encodes these, so a text with them may be an address, and begin other lines for a model or a terminal. */
+const DROPPED = /[\s\p{Cc}\p{Cf}]/u;
+
+const address = (url: string): string => (DROPPED.test(url) ? (URL.parse(url)?.href ?? "") : url);
+
 const isWebAddress = (url: string): boolean =>
 	url.length <= MAX_URL && /^https?:$/.test(URL.parse(url)?.protocol ?? "");
 
@@ -41,12 +46,12 @@ function bounded({
 	lastModifiedDate,
 }: SearchItem): SearchItem {
 	return {
-		url,
-		title: text(title, MAX_TITLE),
+		url: address(url),
+		title: line(title, MAX_TITLE),
 		...(description !== undefined && { description: text(description, MAX_DESCRIPTION) }),
-		...(imageUrl !== undefined && isWebAddress(imageUrl) && { imageUrl }),
-		...(faviconUrl !== undefined && isWebAddress(faviconUrl) && { faviconUrl }),
-		...(lastModifiedDate !== undefined && { lastModifiedDate: text(lastModifiedDate, MAX_DATE) }),
+		...(imageUrl !== undefined && isWebAddress(imageUrl) && { imageUrl: address(imageUrl) }),
+		...(faviconUrl !== undefined && isWebAddress(faviconUrl) && { faviconUrl: address(faviconUrl) }),
+		...(lastModifiedDate !== undefined && { lastModifiedDate: line(lastModifiedDate, MAX_DATE) }),
 	};
 }
 
@@ -59,3 +64,6 @@ export const text = (sent: string, max: number): string =>
 		.slice(0, max)
 		.toWellFormed()
 		.replace(CONTROL, (character) => (LINE.test(character) ? character : ""));
+
+/** A title or a date that begins another line could be the address of another page. */
+const line = (sent: string, max: number): string => text(sent, max).replaceAll(/\s+/g, " ").trim();
