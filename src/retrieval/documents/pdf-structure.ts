@@ -103,7 +103,7 @@ function nodesOf(node: StructureNode, page: PageTexts): ElementContent[] {
 	}
 	if (node.role === "Link") return linkOf(node, page);
 	if (node.role === "L") return [listOf(node, page)];
-	const tagName = TAGS[node.role];
+	const tagName = Object.hasOwn(TAGS, node.role) ? TAGS[node.role] : undefined;
 	const children = contentOf(node, page);
 	return tagName === undefined ? children : [element(tagName, children)];
 }

@@ -47,7 +47,7 @@ function legacy(value: unknown): FilterCondition[] {
 	const { filters, key, type } = value;
 	if (type === "and" && Array.isArray(filters)) return filters.flatMap(legacy);
 	if (type === "or" && Array.isArray(filters)) return [alternatives(filters)];
-	const operator = COMPARISONS[String(type)];
+	const operator = Object.hasOwn(COMPARISONS, String(type)) ? COMPARISONS[String(type)] : undefined;
 	if (operator === undefined || typeof key !== "string")
 		throw searchFailure(
 			"searchFilterInvalid",

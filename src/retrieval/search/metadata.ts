@@ -15,7 +15,9 @@ export const BUILT_IN: Readonly<Record<string, FieldType>> = {
 const SECOND_MS = 1_000;
 
 export const typeOfField = (field: string, custom: readonly CustomField[]): FieldType | undefined =>
-	BUILT_IN[field] ?? custom.find(({ field_name }) => field_name === field)?.data_type;
+	Object.hasOwn(BUILT_IN, field)
+		? BUILT_IN[field]
+		: custom.find(({ field_name }) => field_name === field)?.data_type;
 
 /** The metadata indexes of the vectors. Times are seconds. */
 export const metadataIndexes = (custom: readonly CustomField[]): MetadataIndex[] =>

@@ -79,6 +79,31 @@ describe("a bucket", () => {
 		expect([download.status, await download.json()]).toMatchObject([400, { errors: [{ code: 7059 }] }]);
 	});
 
+	it("is indexed without metadata that is no value of its field, also if the field is named like one of every object", async () => {
+		const api = bucketApi();
+		await api.put("lies.md", "A page about turbines.", { customMetadata: { year: "soon", month: " " } });
+		await api.put("truth.md", "Another page about turbines.", { customMetadata: { year: "2026" } });
+		const custom_metadata = [
+			{ field_name: "year", data_type: "number" },
+			{ field_name: "month", data_type: "number" },
+			{ field_name: "constructor", data_type: "boolean" },
+		];
+		await api.create("docs", { ...api.source(), custom_metadata });
+		expect((await api.items()).map(({ key, status }) => [key, status]).sort()).toEqual([
+			["lies.md", "completed"],
+			["truth.md", "completed"],
+		]);
+		const { result } = await api.post("/instances/docs/search", { query: "turbines" });
+		const metadata = new Map<string, object>(
+			result.chunks.map(({ item }: { item: { key: string; metadata: object } }) => [
+				item.key.replace(api.prefix, ""),
+				item.metadata,
+			]),
+		);
+		expect(metadata.get("lies.md")).toEqual({});
+		expect(metadata.get("truth.md")).toEqual({ year: 2026 });
+	});
+
 	it("leaves what a cancelled job has not begun, until the next job", async () => {
 		const api = bucketApi();
 		await api.put("a.md", "A page.");

@@ -266,6 +266,12 @@ describe("a search", () => {
 
 	it.each([
 		[{ color: "red" }, 7058, "invalid_metadata_filter: color is no field of custom_metadata"],
+		[{ constructor: "red" }, 7058, "invalid_metadata_filter: constructor is no field of custom_metadata"],
+		[
+			{ type: "toString", key: "folder", value: "x" },
+			7058,
+			"invalid_metadata_filter: expected a key, and one of",
+		],
 		[{ folder: { $like: "x" } }, 7058, "invalid_metadata_filter: folder: expected one of $eq"],
 		[{ timestamp: { $gt: "yesterday" } }, 7057, "invalid_datetime_filter_value: timestamp"],
 		[

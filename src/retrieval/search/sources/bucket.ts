@@ -105,16 +105,19 @@ function itemOf(
 		...{ place: key, key, size, checksum: etag, contentType: file.mimeType, fileName: key },
 		metadata: Object.fromEntries(
 			custom.flatMap(({ data_type, field_name }) => {
-				const text = customMetadata[field_name];
-				return text === undefined ? [] : [[field_name, typedValue(text, data_type)]];
+				const text = Object.hasOwn(customMetadata, field_name) ? customMetadata[field_name] : undefined;
+				const value = text === undefined ? undefined : typedValue(text, data_type);
+				return value === undefined ? [] : [[field_name, value]];
 			}),
 		),
 		...(unsupported !== undefined && { unsupported }),
 	};
 }
 
-/** The bucket has texts only. */
-function typedValue(text: string, type: FieldType): string | number | boolean {
+/** The bucket has texts only. `undefined`: the text is no number. */
+function typedValue(text: string, type: FieldType): string | number | boolean | undefined {
 	if (type === "boolean") return text.toLowerCase() === "true";
-	return type === "number" ? Number(text) : text;
+	if (type !== "number") return text;
+	const number = text.trim() === "" ? Number.NaN : Number(text);
+	return Number.isFinite(number) ? number : undefined;
 }
