@@ -141,9 +141,13 @@ const LEGACY: Readonly<Record<string, string>> = {
 	"cf-aig-skip-cache": "cf-skip-cache",
 };
 
-/** The caller's span (https://www.w3.org/TR/trace-context): version, trace, parent, flags. Ids of zeros are invalid. */
+/**
+ * The caller's span (https://www.w3.org/TR/trace-context): version, trace, parent, flags. Ids of zeros are invalid. Only a later version than 00
+ * may have more fields.
+ */
 const TRACEPARENT = "traceparent";
-const CALLERS_SPAN = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-|$)/;
+const CALLERS_SPAN =
+	/^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-|$)/;
 
 /** Results of one parser. If there are more, all are dropped. */
 const MAX_REMEMBERED = 100;

@@ -77,6 +77,8 @@ describe("the options of a request to a gateway", () => {
 			`00-${"0".repeat(32)}-${parent}-01`,
 			`00-${trace}-${"0".repeat(16)}-01`,
 			`00-${trace}-${parent}-01x`,
+			`00-${trace}-${parent}-01-`,
+			`00-${trace}-${parent}-01-what-comes-later`,
 			`00-${trace.toUpperCase()}-${parent}-01`,
 			trace,
 		])
