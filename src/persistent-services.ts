@@ -96,15 +96,34 @@ export type Persistent = Omit<AppServices, Configured> & {
 	isOnlyProcess: boolean;
 };
 
+/** Callers need no token: with `ALLOW_ANONYMOUS`, and in the plugin, which has no operator. A deployment may have `any_gateway` too. */
+const isForDevelopment = ({
+	adminToken,
+	allowAnonymous,
+	gatewayRules,
+}: Pick<Config, "adminToken" | "allowAnonymous" | "gatewayRules">): boolean =>
+	allowAnonymous || (gatewayRules.anyGateway && adminToken === undefined);
+
 /** Throws a `ConfigError` if a binding is missing. */
 export function createPersistent(
 	local: Bindings,
-	config: Pick<Config, "exactLedger" | "gatewayRules" | "limits" | "memoryBytes" | "openFiles" | "shards">,
+	config: Pick<
+		Config,
+		| "adminToken"
+		| "allowAnonymous"
+		| "exactLedger"
+		| "gatewayRules"
+		| "limits"
+		| "memoryBytes"
+		| "openFiles"
+		| "shards"
+	>,
 ): Persistent {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
 		scheduler.wait(milliseconds, signal ? { signal } : {});
 	const now = (): number => Date.now();
 	const { exactLedger, gatewayRules, shards } = config;
+	const hint = isForDevelopment(config) ? { hint: hintOnce() } : {};
 	const { objects, requests } = limitProcess(config, local[WORKERS_BINDING]?.count ?? 1);
 	const runningRequests = new RunningRequests(requests);
 	const background = new Background({ now, wait, waitUntil: keepAlive, runningRequests });
@@ -224,8 +243,9 @@ export function createPersistent(
 			now,
 			requireObject: (name) => void GATEWAY.getByName(name),
 			open: gatewayRules.anyGateway,
+			...hint,
 		}),
-		...(gatewayRules.anyGateway && { hint: hintOnce() }),
+		...hint,
 		observers: [ledgerObserver(ledgers), ...unbilledObservers],
 		unbilledObservers,
 		jobPace,

@@ -3,7 +3,7 @@
  * effect at once, a change in another isolate within that time.
  */
 import { FreshCache } from "../../core/fresh-cache.ts";
-import { hintOnce } from "../../core/hints.ts";
+import type { Hint } from "../../core/hints.ts";
 import {
 	type GatewayPage,
 	type GatewayRegistry,
@@ -34,11 +34,12 @@ interface GatewaysServices {
 	now(): number;
 	/** Every gateway exists, with default settings: a gateway for local development. */
 	open?: boolean;
+	/** Absent: the gateway is not for development. */
+	hint?: Hint;
 }
 
 export class Gateways {
 	readonly #services: GatewaysServices;
-	readonly #hint = hintOnce();
 	readonly #cached: FreshCache<GatewaySettings | undefined>;
 	readonly #names: FreshCache<string[]>;
 
@@ -63,14 +64,14 @@ export class Gateways {
 		const known = this.#cached.get(key);
 		if (known) return known;
 		if (!GatewayId().safeParse(id).success) return undefined;
-		const { open, registry } = this.#services;
+		const { hint, open, registry } = this.#services;
 		return this.#cached.read(key, async () => {
 			const settings = await callObject(() =>
 				open ? registry(account).serve(id) : registry(account).get(id),
 			);
 			if (settings || !open) return settings;
 			// The same request is refused where gateways must exist.
-			this.#hint(`There is no gateway "${id}"`, [CONSEQUENCE]);
+			hint?.(`There is no gateway "${id}"`, [CONSEQUENCE]);
 			return openSettings(id);
 		});
 	}

@@ -103,6 +103,22 @@ describe("the management API", () => {
 			expect(await failureOf(await send(`/${id}`))).toBe(`404 7002: Gateway not found: "${id}"`);
 	});
 
+	it.each([
+		["of a developer", { ALLOW_ANONYMOUS: "true", ADMIN_TOKEN: ADMIN }, 1],
+		["of the plugin", { AI_GATEWAY: { any_gateway: true } }, 1],
+		["of a team, whose callers have tokens", { AI_GATEWAY: { any_gateway: true }, ADMIN_TOKEN: ADMIN }, 0],
+	])(
+		"serves a gateway that was not created, in a process %s, with %o: %i warning",
+		async (_, vars, count) => {
+			const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+			const { gateways, hint } = createPersistent(env, configure(vars));
+			expect(await gateways.find(crypto.randomUUID(), "served")).toMatchObject({ id: "served" });
+			const warnings = warn.mock.calls.length;
+			warn.mockRestore();
+			expect([warnings, hint ? 1 : 0]).toEqual([count, count]);
+		},
+	);
+
 	it("lists in pages, sorted by id, with an empty page past the end", async () => {
 		const { create, list } = newGateways();
 		for (const id of ["b-two", "a-one", "b-one"]) await create(id);
