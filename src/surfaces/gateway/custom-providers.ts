@@ -25,12 +25,16 @@ import type { AppServices } from "../services.ts";
 import { managementFailure, pageFields, pageInfo } from "./management.ts";
 
 const flag = lazy(() => z.enum(["true", "false"]).transform((value) => value === "true"));
+/** The product documents no values. */
+const ORDERS = { slug: "slug", name: "name", created_at: "createdAt", modified_at: "modifiedAt" } as const;
 const ListQuery = lazy(() =>
 	z.object({
 		...pageFields(100, 20),
 		enable: flag().optional(),
 		beta: flag().optional(),
 		search: z.string().max(256).optional(),
+		order_by: z.enum(Object.keys(ORDERS) as (keyof typeof ORDERS)[]).default("slug"),
+		order_by_direction: z.enum(["asc", "desc"]).default("asc"),
 	}),
 );
 
@@ -103,14 +107,17 @@ function shown({ createdAt, modifiedAt, headers, ...provider }: CustomProvider):
 
 async function list(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const query = parseFields(ListQuery(), c.req.query(), "query");
-	const { page, per_page, enable, beta, search = "" } = query;
+	const { page, per_page, enable, beta, search = "", order_by, order_by_direction } = query;
 	const all = await providersOf({ caller, services });
 	const matching = all.filter(
 		(provider) =>
 			(enable === undefined || provider.enable === enable) &&
 			(beta === undefined || (provider.beta ?? false) === beta) &&
-			(provider.slug.includes(search) || provider.name.includes(search)),
+			[provider.id, provider.slug, provider.name].some((text) => text.includes(search)),
 	);
+	const field = ORDERS[order_by];
+	matching.sort((one, other) => (one[field] === other[field] ? 0 : one[field] < other[field] ? -1 : 1));
+	if (order_by_direction === "desc") matching.reverse();
 	const listed = matching.slice((page - 1) * per_page, page * per_page);
 	return envelope(listed.map(shown), { result_info: pageInfo(query, listed.length, matching.length) });
 }

@@ -579,6 +579,42 @@ describe("a stored object with an unknown field", () => {
 	});
 });
 
+describe("lists of custom providers", () => {
+	const found = async (query: string, start = 0) => {
+		const { send, services } = closedGateway();
+		let now = start;
+		services.now = () => now;
+		for (const [slug, name] of [
+			["b", "Second"],
+			["a", "Third"],
+			["c", "First"],
+		]) {
+			now += 1_000;
+			const fields = { slug, name, base_url: "https://models.example.com/v1" };
+			await send("/ai-gateway/custom-providers", ADMIN, json("POST", fields));
+		}
+		const response = await send(`/ai-gateway/custom-providers?${query}`, ADMIN);
+		const { result, errors } = await response.json<{ result: { slug: string }[]; errors: object[] }>();
+		return response.ok ? result.map(({ slug }) => slug).join("") : errors;
+	};
+
+	it.each([
+		["", "abc"],
+		["order_by=name", "cba"],
+		["order_by=created_at", "bac"],
+		["order_by=created_at&order_by_direction=desc", "cab"],
+		["order_by=created_at&per_page=2&page=2", "c"],
+		["search=Thi", "a"],
+	])("%s: %s", async (query, slugs) => {
+		expect(await found(query)).toBe(slugs);
+	});
+
+	it("refuse an order that they do not have", async () => {
+		const message = 'order_by: expected "slug", "name", "created_at" or "modified_at", found "beta"';
+		expect(await found("order_by=beta")).toMatchObject([{ code: 7001, message }]);
+	});
+});
+
 describe("updates of a custom provider at the same time", () => {
 	it("never send its hidden header to another address", async () => {
 		const { account, send, services } = closedGateway();
