@@ -29,6 +29,9 @@ const Instance = z.object({
 	status: z.enum(["ready", "paused"]),
 	created_at: Instant,
 	modified_at: Instant,
+	last_activity: Instant.nullable(),
+	created_by: z.null(),
+	modified_by: z.null(),
 });
 export const searchInstanceAnswer = enveloped(Instance);
 export const searchInstancesAnswer = enveloped(z.array(Instance), PageInfo);

@@ -19,7 +19,7 @@ import {
 import { openVectors } from "../../retrieval/search/vectors.ts";
 import type { InstanceCall } from "./item-operations.ts";
 import { startJob } from "./job-operations.ts";
-import { statsJson } from "./json.ts";
+import { instanceJson, statsJson } from "./json.ts";
 import type { NamespaceCall } from "./search-operations.ts";
 
 type OwnCall = Pick<NamespaceCall, "caller" | "namespace" | "services">;
@@ -95,6 +95,15 @@ export async function changeInstance(
 	if (origin && !paused && changesSource(before.config, record.config))
 		await startJob(undefined, { caller, instance: opened, services }, 0);
 	return record;
+}
+
+/** `record`: the instance after a change. */
+export async function instanceInfo(
+	{ instance }: Pick<InstanceCall, "instance">,
+	record = instance.record,
+): Promise<object> {
+	const { lastActivity } = await instance.call((object) => object.stats());
+	return instanceJson(record, lastActivity);
 }
 
 export async function instanceStats({ instance, services }: InstanceCall): Promise<object> {

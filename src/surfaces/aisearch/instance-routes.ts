@@ -13,6 +13,7 @@ import {
 	changeInstance,
 	createInstance,
 	instanceFilters,
+	instanceInfo,
 	instanceStats,
 	listInstances,
 } from "./instance-operations.ts";
@@ -33,7 +34,7 @@ export const instanceRoutes: readonly AppRouteDeclaration[] = [
 		async handler(c, { caller, services }) {
 			const query = queryOf(ListQuery(), c);
 			const page = await listInstances(query, { caller, services, namespace: namespaceIn(c) });
-			return pageEnvelope(page, query, instanceJson);
+			return pageEnvelope(page, query, (record) => instanceJson(record));
 		},
 	},
 	{
@@ -57,7 +58,7 @@ export const instanceRoutes: readonly AppRouteDeclaration[] = [
 		permission: "search-read",
 		summary: "Shows an AI Search instance",
 		output: answer("searchInstanceAnswer"),
-		handler: async (c, call) => envelope(instanceJson((await instanceCall(c, call)).instance.record)),
+		handler: async (c, call) => envelope(await instanceInfo(await instanceCall(c, call))),
 	},
 	{
 		method: "PUT",
@@ -68,7 +69,9 @@ export const instanceRoutes: readonly AppRouteDeclaration[] = [
 		output: answer("searchInstanceAnswer"),
 		async handler(c, call) {
 			const stored = await readStored(ConfigChanges(), c.req.raw, call.services);
-			return stored.answer(instanceJson(await changeInstance(stored.fields, await instanceCall(c, call))));
+			const ofInstance = await instanceCall(c, call);
+			const changed = await changeInstance(stored.fields, ofInstance);
+			return stored.answer(await instanceInfo(ofInstance, changed));
 		},
 	},
 	{

@@ -3,10 +3,9 @@ import { RpcTarget } from "cloudflare:workers";
 import { parseFields } from "../../http/account-request.ts";
 import { ConfigChanges } from "../../retrieval/search/read-config.ts";
 import { type BoundInstance, withInstance, workWithInstance } from "./bound-instance.ts";
-import { changeInstance, instanceStats } from "./instance-operations.ts";
+import { changeInstance, instanceInfo, instanceStats } from "./instance-operations.ts";
 import { ItemsTarget } from "./items-target.ts";
 import { JobsTarget } from "./jobs-target.ts";
-import { instanceJson } from "./json.ts";
 import { chat, search } from "./search-operations.ts";
 
 /** The object for a complete answer, the stream of a streamed one. */
@@ -35,7 +34,7 @@ export class InstanceTarget extends RpcTarget {
 	}
 
 	info(): Promise<object> {
-		return withInstance(this.#bound, async ({ instance }) => instanceJson(instance.record));
+		return withInstance(this.#bound, (call) => instanceInfo(call));
 	}
 
 	stats(): Promise<object> {
@@ -45,7 +44,7 @@ export class InstanceTarget extends RpcTarget {
 	update(changes: unknown): Promise<object> {
 		return withInstance(this.#bound, async (call) => {
 			const fields = parseFields(ConfigChanges(), changes, "body");
-			return instanceJson(await changeInstance(fields, call));
+			return instanceInfo(call, await changeInstance(fields, call));
 		});
 	}
 

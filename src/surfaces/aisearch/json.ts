@@ -38,14 +38,11 @@ export const namespaceJson = ({
 const sourceJson = ({ origin }: Pick<InstanceConfig, "origin">): object =>
 	origin ? { ...origin } : { type: null, source: null };
 
-export const instanceJson = ({
-	config: { origin, ...config },
-	createdAt,
-	id,
-	modifiedAt,
-	namespace,
-	object,
-}: InstanceRecord): object => ({
+/** `lastActivity`: of its items, if they were read. */
+export const instanceJson = (
+	{ config: { origin, ...config }, createdAt, id, modifiedAt, namespace, object }: InstanceRecord,
+	lastActivity?: number,
+): object => ({
 	id,
 	namespace,
 	...sourceJson({ origin }),
@@ -60,6 +57,9 @@ export const instanceJson = ({
 	engine_version: ENGINE_VERSION,
 	created_at: time(createdAt),
 	modified_at: time(modifiedAt),
+	last_activity: lastActivity === undefined ? null : time(lastActivity),
+	// Users of the product's account. Here are none.
+	...{ created_by: null, modified_by: null },
 });
 
 /** Of the older API. */

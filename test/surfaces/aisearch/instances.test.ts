@@ -86,6 +86,7 @@ describe("instances", () => {
 			custom_metadata: [{ field_name: "team", data_type: "text" }],
 			...{ metadata: {}, paused: false, enable: true, status: "ready", engine_version: 3 },
 			...{ created_at: NOW, modified_at: NOW },
+			...{ last_activity: null, created_by: null, modified_by: null },
 		});
 		await api.post("/namespaces/default/instances", { id: "faq" });
 		expect(await api.get("/namespaces/default/instances?order_by_direction=asc")).toMatchObject({
@@ -375,6 +376,10 @@ describe("items", () => {
 		expect(chunks.map(({ text }: { text: string }) => text)).toEqual(["Holidays are thirty days."]);
 		const { result } = await api.get("/instances/docs/stats");
 		expect(result.engine.vectorize.vectorsCount).toBe(1);
+		const seen = (await api.get(`/instances/docs/items/${first.result.id}`)).result.last_seen_at;
+		const activity = { last_activity: seen, created_by: null, modified_by: null };
+		expect((await api.get("/instances/docs")).result).toMatchObject(activity);
+		expect((await api.put("/instances/docs", { max_num_results: 3 })).result).toMatchObject(activity);
 	});
 
 	it("end their run for an earlier revision without a trace", async () => {
