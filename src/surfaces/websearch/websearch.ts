@@ -219,7 +219,8 @@ async function answerOnce(
 		);
 	} catch (thrown) {
 		const error = toAiError(thrown);
-		services.log(error, id);
+		// The failure of the provider is its cause, which the search has reported.
+		services.log(thrown instanceof SearchError ? toAiError(thrown.cause) : error, id);
 		return failureResponse(error, { id, gatewayRequestId: exchange.id });
 	}
 }

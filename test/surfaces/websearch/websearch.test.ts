@@ -1,6 +1,9 @@
 /** Web search over REST and RPC, against scripted hosts of the search providers. */
-import { describe, expect, it } from "vitest";
-import { testGateway } from "../../gateway.ts";
+import { describe, expect, it, vi } from "vitest";
+import { createApp } from "../../../src/app.ts";
+import type { AiError } from "../../../src/core/errors.ts";
+import { BASE, OPEN_ACCESS, replaceServices, testGateway, testServices } from "../../gateway.ts";
+import { json } from "../../http/access.ts";
 import { SEARCH_VARS, searchHosts } from "../../websearch/search-hosts.ts";
 
 /** The fields of all forms of the answer. */
@@ -136,6 +139,18 @@ describe("a failure", () => {
 			status: 400,
 			code: "invalid_web_search_input",
 		});
+	});
+
+	it("of the provider is logged once, as that of the provider", async () => {
+		const log = vi.fn<(error: AiError) => void>();
+		const services = testServices({ vars: SEARCH_VARS, fetch: searchHosts().fetch });
+		const app = createApp(replaceServices(services, { log }), OPEN_ACCESS);
+		const body = { ...IN_GATEWAY, query: "too fast", provider: "brave" };
+		const answered = await app.request(`${BASE}/websearch/`, json("POST", body));
+		expect(answered.status).toBe(429);
+		expect(log.mock.calls.map(([{ status, upstream }]) => ({ status, upstream }))).toMatchObject([
+			{ status: 429, upstream: { backend: "brave", status: 429 } },
+		]);
 	});
 
 	it("is 402 if nothing is set up, and 400 without the key of an alias", async () => {
