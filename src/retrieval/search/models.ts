@@ -21,6 +21,8 @@ type ModelFields = Record<string, unknown> & { model: string };
 const BATCH_TEXTS = 32;
 const BATCH_CHARACTERS = 24_000;
 const MAX_REWRITE_TOKENS = 256;
+/** As of other answers of engines that cannot be read. */
+const BAD_GATEWAY = 502;
 
 /** One vector for each text. Throws 7010 that names the setting if no route serves the model. */
 export async function* embeddings(
@@ -56,7 +58,9 @@ async function embedded(
 	});
 	const width = vectors[0]?.length;
 	if (vectors.length !== input.length || vectors.some(({ length }) => length !== width))
-		throw new AiError("executionFailed", `${model} did not return one vector for each text`);
+		throw new AiError("executionFailed", `${model} did not return one vector for each text`, {
+			status: BAD_GATEWAY,
+		});
 	return vectors;
 }
 

@@ -39,6 +39,9 @@ describe("the vectors of an engine", () => {
 		["a list", '[{"embedding":[1,0]},{"embedding":[[1],0]}]'],
 		["no list", "null"],
 	])("refused: %s", async (_, data) => {
-		await expect(vectorsOf(data)).rejects.toThrow("acme/embed did not return one vector for each text");
+		await expect(vectorsOf(data)).rejects.toMatchObject({
+			message: expect.stringContaining("acme/embed did not return one vector for each text"),
+			status: 502,
+		});
 	});
 });
