@@ -15,7 +15,7 @@ import { completionOf, headingOf } from "../../completion.ts";
 import { searchedField } from "../../engine-search.ts";
 import { refuseUnread } from "../../output-state.ts";
 import { callSeal } from "../../sealed-messages.ts";
-import type { Seals } from "../../seals.ts";
+import { DROPPED_SEAL, type Seals } from "../../seals.ts";
 import { readArguments } from "../../tool-arguments.ts";
 import { isErrorBody } from "../../transport/error-body.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
@@ -87,6 +87,7 @@ export interface ResponsesReplyForm {
 
 export function completionIn(reply: ResponseReply, form: ResponsesReplyForm, call: Call): ChatCompletion {
 	refuseFailed(reply, call);
+	reportDiscarded(reply, call);
 	const { verbatim, search } = form;
 	const items = reply.output ?? [];
 	const sealed: (string | undefined)[] = [];
@@ -115,6 +116,13 @@ export function completionIn(reply: ResponseReply, form: ResponsesReplyForm, cal
 /** The service answers 200 to a request that it could not finish. */
 export function refuseFailed({ status, error }: ResponseReply, call: Call): void {
 	if (status === "failed" || isErrorBody({ error })) throw failureOfBody(call, { error: error ?? {} });
+}
+
+/** The service answers without reasoning that it cannot use, such as that of another organisation. */
+export function reportDiscarded({ input_transformations: sent }: ResponseReply, { report }: Call): void {
+	const isDiscarded = (each: unknown) =>
+		isRecord(each) && each.action === "removed" && each.type === "reasoning";
+	if (Array.isArray(sent) && sent.some(isDiscarded)) report?.dropped.push(DROPPED_SEAL);
 }
 
 /**

@@ -29,6 +29,7 @@ import {
 	type ResponsesReplyForm,
 	reasoningText,
 	refuseFailed,
+	reportDiscarded,
 	sealOf,
 	thinkingBlock,
 	type UpstreamItem,
@@ -81,6 +82,7 @@ export class ResponseTranslator implements Translator {
 		if (event.type === "error" || name === "error") throw failureOfBody(this.#call, sent);
 		if (STARTS.has(event.type)) {
 			const { model, created_at: created } = event.response ?? {};
+			if (event.response) reportDiscarded(event.response, this.#call);
 			if (!this.#writer.hasBegun) this.#writer = new ChunkWriter(headingOf(this.#call, { model, created }));
 			return [];
 		}
@@ -207,7 +209,8 @@ export class ResponseTranslator implements Translator {
 		const seal = sealOf(item, { at, previous: this.#seals.get(at - 1) }, this.#form);
 		if (seal !== undefined || BEFORE_CALLS.has(item.type)) this.#seals.set(at, seal);
 		if (!BEFORE_CALLS.has(item.type)) return [];
-		const unsent = this.#sent.hasReasoning(at) ? "" : reasoningText(item);
+		const text = this.#sent.hasReasoning(at) ? "" : reasoningText(item);
+		const unsent = text && this.#hasReasoning ? `\n\n${text}` : text;
 		this.#hasReasoning ||= unsent !== "";
 		this.#beforeCall += seal ?? "";
 		const delta: ChatDelta = {
