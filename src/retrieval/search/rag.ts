@@ -53,7 +53,7 @@ export async function answerRag(
 	const isEmpty = result.chunks.length === 0;
 	const field = body.model ? "model" : "ai_search_model";
 	const model = body.model || config.ai_search_model;
-	const messages = answerPrompt({
+	const messages = await answerPrompt({
 		body: { messages: [{ role: "user", content: body.query }] },
 		chunks: result.chunks,
 		systemPrompt: body.system_prompt,
