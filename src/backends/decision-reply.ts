@@ -5,7 +5,14 @@ import { lazy } from "../core/lazy.ts";
 import { messagesUsage } from "../core/usage-formats.ts";
 import type { DecisionInput, DecisionOutput } from "../tasks/decision/types.ts";
 
-const distribution = { probabilities: z.record(z.string(), z.number()), confidence: z.number() };
+/** Sums of floating-point numbers may exceed 1 by this. */
+const ROUNDING = 1e-6;
+export const Probability = z
+	.number()
+	.min(-ROUNDING)
+	.max(1 + ROUNDING)
+	.transform((share) => Math.min(1, Math.max(0, share)));
+const distribution = { probabilities: z.record(z.string(), Probability), confidence: z.number() };
 const Legend = z.record(z.string(), z.string()).optional();
 
 /** The counts of a decision. 0: the engine has not counted. */
@@ -22,7 +29,7 @@ export const DecisionReply = lazy(() =>
 		answers: z.record(
 			z.string(),
 			z.discriminatedUnion("type", [
-				z.object({ type: z.literal("noul"), noul: z.number() }),
+				z.object({ type: z.literal("noul"), noul: Probability }),
 				z.object({ type: z.literal("choice"), choice: z.string(), ...distribution }),
 				z.object({ type: z.literal("score"), score: z.number(), legend: Legend, ...distribution }),
 			]),

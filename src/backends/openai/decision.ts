@@ -7,7 +7,7 @@ import { toAiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import type { DecisionAnswer, DecisionInput, DecisionOutput, Question } from "../../tasks/decision/types.ts";
-import { DecisionReply, DecisionUsage, decisionOutput } from "../decision-reply.ts";
+import { DecisionReply, DecisionUsage, decisionOutput, Probability } from "../decision-reply.ts";
 import type { Handler } from "../handler.ts";
 import { learnRefusal } from "../refused-feature.ts";
 import { postJson } from "../transport/http.ts";
@@ -73,12 +73,12 @@ function checkedOutput(output: DecisionOutput, { questions }: DecisionInput, cal
 	return output;
 }
 
-const Share = z.looseObject({ probability: z.number() });
+const Share = z.looseObject({ probability: Probability });
 const OpenAiReply = lazy(() =>
 	z.looseObject({
 		answers: z.array(
 			z.discriminatedUnion("type", [
-				z.looseObject({ type: z.literal("predicate"), probability: z.number() }),
+				z.looseObject({ type: z.literal("predicate"), probability: Probability }),
 				z.looseObject({
 					type: z.literal("choice"),
 					choice: z.string(),

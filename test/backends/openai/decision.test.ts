@@ -95,11 +95,23 @@ describe("a server with System One", () => {
 		["an answer is missing", { answers: { q0: ANSWERS.q0 }, usage: USAGE }],
 		["an answer has another type", { answers: { ...ANSWERS, q0: ANSWERS.q1 } }],
 		["a page is its answer", { hello: "world" }],
+		["a probability is negative", { answers: { ...ANSWERS, q0: { type: "noul", noul: -7 } } }],
+		[
+			"a probability is above 1",
+			{ answers: { ...ANSWERS, q1: { ...ANSWERS.q1, probabilities: { "1": 0.25, "2": 1.75 } } } },
+		],
 	])("is prompted if %s", async (_, reply) => {
 		const asking = ask("decision", INPUT, (request) =>
 			isChat(request.url) ? saysJson(PROMPTED) : json(reply),
 		);
 		expect(await outputOf(asking)).toMatchObject({ method: "prompted" });
+	});
+
+	it("may be wrong by a rounding", async () => {
+		const answers = { ...ANSWERS, q0: { type: "noul", noul: 1.000_000_1 } };
+		const output = await outputOf(ask("decision", INPUT, () => json({ answers, usage: USAGE })));
+		expect(output).toMatchObject({ answers: { q0: { noul: 1 } } });
+		expect(output).not.toHaveProperty("method");
 	});
 
 	it("that is overloaded is not prompted", async () => {
@@ -170,6 +182,20 @@ describe("OpenAI's service", () => {
 				},
 			],
 		});
+	});
+
+	it("is prompted if a probability is none", async () => {
+		const wrong = {
+			...REPLY,
+			answers: [{ ...REPLY.answers[0], probability: 1.5 }, ...REPLY.answers.slice(1)],
+		};
+		const asking = ask(
+			"decision",
+			INPUT,
+			({ url }) => (isChat(url) ? saysJson(PROMPTED) : json(wrong)),
+			OPENAI,
+		);
+		expect(await outputOf(asking)).toMatchObject({ method: "prompted", answers: { q0: { noul: 0.8 } } });
 	});
 
 	it("may refuse to answer a question", async () => {
