@@ -7,7 +7,7 @@ import { DIRECTORY_NAME } from "./accounts/durable/directory.ts";
 import { createPools } from "./backends/create-pools.ts";
 import { type Bindings, objectNames, olderAccounts, requireObjects } from "./config/bindings.ts";
 import { objectEraser, streamRunObjects, withCountedObjects } from "./config/counted-objects.ts";
-import type { Config } from "./config/index.ts";
+import { type Config, type DevelopmentConfig, isForDevelopment } from "./config/index.ts";
 import { limitProcess } from "./config/process-limits.ts";
 import {
 	ADAPTERS_BINDING,
@@ -96,28 +96,10 @@ export type Persistent = Omit<AppServices, Configured> & {
 	isOnlyProcess: boolean;
 };
 
-/** Callers need no token: with `ALLOW_ANONYMOUS`, and in the plugin, which has no operator. A deployment may have `any_gateway` too. */
-const isForDevelopment = ({
-	adminToken,
-	allowAnonymous,
-	gatewayRules,
-}: Pick<Config, "adminToken" | "allowAnonymous" | "gatewayRules">): boolean =>
-	allowAnonymous || (gatewayRules.anyGateway && adminToken === undefined);
-
 /** Throws a `ConfigError` if a binding is missing. */
 export function createPersistent(
 	local: Bindings,
-	config: Pick<
-		Config,
-		| "adminToken"
-		| "allowAnonymous"
-		| "exactLedger"
-		| "gatewayRules"
-		| "limits"
-		| "memoryBytes"
-		| "openFiles"
-		| "shards"
-	>,
+	config: DevelopmentConfig & Pick<Config, "exactLedger" | "limits" | "memoryBytes" | "openFiles" | "shards">,
 ): Persistent {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
 		scheduler.wait(milliseconds, signal ? { signal } : {});

@@ -216,6 +216,12 @@ function readEntries(name: string, env: Env, problems: Problems): [string, unkno
 const rulesOf = (rules: GatewayRules, allowAnonymous: boolean): GatewayRules =>
 	allowAnonymous ? { ...rules, shareProviderKeys: true, anyGateway: true } : rules;
 
+export type DevelopmentConfig = Pick<Config, "adminToken" | "allowAnonymous" | "gatewayRules">;
+
+/** Callers need no token: with `ALLOW_ANONYMOUS`, and in the plugin, which has no operator. A deployment may have `any_gateway` too. */
+export const isForDevelopment = ({ adminToken, allowAnonymous, gatewayRules }: DevelopmentConfig): boolean =>
+	allowAnonymous || (gatewayRules.anyGateway && adminToken === undefined);
+
 /** The routes for the banner at the start, one line each. Contains names, addresses and models, no secrets. */
 export function describeRouting({ routing, adHoc }: Config): string[] {
 	const rows = routing.routes.map(({ pattern, settings, targets }): [string, string] => {
