@@ -2,10 +2,12 @@
  * How long a connection is read whose last bytes are written. A connection that is closed with unread bytes is reset, and the caller may lose
  * what it was sent: many clients read the answer when they have sent the body.
  */
-import { MAX_UNREAD } from "../../src/http/unread-body.ts";
 
 /** Without a byte of the caller. */
 const SILENT_MS = 1_000;
+const MAX_MS = 10_000;
+/** The bytes are dropped. */
+const MAX_BYTES = 32 * 1024 * 1024;
 
 export class Lingering {
 	#since: number;
@@ -29,8 +31,6 @@ export class Lingering {
 	}
 
 	isOver(at: number): boolean {
-		return (
-			this.#bytes > MAX_UNREAD.bytes || at - this.#lastByteAt > SILENT_MS || at - this.#since > MAX_UNREAD.ms
-		);
+		return this.#bytes > MAX_BYTES || at - this.#lastByteAt > SILENT_MS || at - this.#since > MAX_MS;
 	}
 }

@@ -22,7 +22,6 @@ import {
 	type UnknownPaths,
 } from "./route.ts";
 import type { HttpServices } from "./services.ts";
-import { endWithRequest } from "./unread-body.ts";
 
 export interface Authentication {
 	/** Reads the credential and finds the account. Throws 401, 403 and 404. */
@@ -104,7 +103,7 @@ async function answer<Services extends HttpServices>(
 	PulledStream.reportFailure(response.body, (failure) => services.log(toAiError(failure), id));
 	// Only replies to a verified caller can contain the text of a token.
 	if (route.noStore && identity?.caller) response.headers.set("cache-control", "no-store");
-	return response.status < 400 ? response : endWithRequest(response, c.req.raw, services);
+	return response;
 }
 
 /** Returns no promise if no object has to be called. */
@@ -140,16 +139,8 @@ async function unauthenticated<Services extends HttpServices>(
 	return { caller, unauthenticated: true };
 }
 
-async function refuse<Services extends HttpServices>(
-	c: Context,
-	endpoint: HttpRoute<Services> | UnknownPaths,
-	context: MountContext<Services>,
-): Promise<Response> {
-	return endWithRequest(await refusal(c, endpoint, context), c.req.raw, context.services);
-}
-
 /** `endpoint`: a route with the same path and another method, or a pattern of paths without a route. */
-async function refusal<Services extends HttpServices>(
+async function refuse<Services extends HttpServices>(
 	c: Context,
 	endpoint: HttpRoute<Services> | UnknownPaths,
 	context: MountContext<Services>,
