@@ -258,7 +258,10 @@ describe("the token routes", () => {
 			{ ...good, policies: [{ ...policy, id: "beefcafe1337beefcafe1337beefcafe" }] },
 		],
 		["expires_on: is in the past", { ...good, expires_on: "2020-01-01T00:00:00Z" }],
-		["expires_on: expected a time such as 2026-11-21T08:00:00Z, found another text", { ...good, expires_on: "tomorrow" }],
+		[
+			"expires_on: expected a time such as 2026-11-21T08:00:00Z, found another text",
+			{ ...good, expires_on: "tomorrow" },
+		],
 		["not_before: is not before expires_on", { ...good, expires_on: LATER, not_before: LATER }],
 		["status: expected active or disabled", { ...good, status: "expired" }],
 		[
