@@ -10,7 +10,7 @@ import type {
 	Scope,
 	StoreBounds,
 } from "../records.ts";
-import { itemBytes } from "./item-table.ts";
+import { itemBytes } from "./item-rows.ts";
 import type { StoreTables } from "./store-tables.ts";
 
 export class Conversations extends RpcTarget {

@@ -3,63 +3,27 @@
  * An item of a request with a conversation belongs to both, and its row dies with the later of them.
  */
 import { DeletedPositions } from "../../core/deleted-positions.ts";
-import type { Found, ItemRecord, ItemsPage, ItemsQuery, OwnedItem, Scope } from "../records.ts";
+import { MAX_CONTEXT_BYTES } from "../context-bytes.ts";
+import type { Found, ItemRecord, ItemsPage, ItemsQuery, Scope } from "../records.ts";
+import {
+	conditionOf,
+	createItems,
+	type Freed,
+	type ItemPlace,
+	type ItemRange,
+	jsonBytes,
+	LONG_BYTES,
+	PLACE,
+	ROW_BYTES,
+	textKey,
+} from "./item-rows.ts";
 import type { LongTexts } from "./long-texts.ts";
 
-/**
- * Written when a response ends, and when items are added to a conversation. `held`: 1 while the item's response exists. `reference`: 1
- * if `id` and `owner` are those of another row, which this one stands for. A row dies when it has neither a response nor a conversation.
- */
-const ITEMS = `CREATE TABLE IF NOT EXISTS items (
-	seq INTEGER PRIMARY KEY,
-	bytes INTEGER NOT NULL,
-	id TEXT NOT NULL,
-	owner TEXT NOT NULL,
-	reference INTEGER NOT NULL,
-	held INTEGER NOT NULL,
-	conversation TEXT,
-	json TEXT NOT NULL
-)`;
-const INDEXES = `CREATE INDEX IF NOT EXISTS items_by_id ON items (id);
-CREATE INDEX IF NOT EXISTS items_by_conversation ON items (conversation, seq) WHERE conversation IS NOT NULL`;
-
-/** Counted for a row, in addition to its JSON. */
-export const ROW_BYTES = 256;
-
-/** The stored bytes of items. */
-export const itemBytes = (items: readonly ItemRecord[]): number =>
-	items.reduce((sum, { json }) => sum + Buffer.byteLength(json) + ROW_BYTES, 0);
-
-/** Shorter items have no other rows. */
-const LONG_BYTES = 500_000;
-
-export const textKey = (seq: number): string => `items/${seq}`;
-
-interface ItemRow extends Record<string, SqlStorageValue> {
-	seq: number;
-	id: string;
-	owner: string;
-	reference: number;
+interface ItemRow extends ItemPlace {
 	json: string;
 }
 
-const COLUMNS = "seq, id, owner, reference, json";
-
-/** Consecutive rows. */
-export interface ItemRange {
-	first: number;
-	last: number;
-}
-
-/** Of deleted rows. */
-export interface Freed {
-	bytes: number;
-	items: number;
-}
-
-/** Of the rows, or of those of a conversation. */
-export const conditionOf = (rows: ItemRange | string): [condition: string, values: (string | number)[]] =>
-	typeof rows === "string" ? ["conversation = ?", [rows]] : ["seq BETWEEN ? AND ?", [rows.first, rows.last]];
+const COLUMNS = `${PLACE}, json`;
 
 /** An item may be in several conversations. */
 const deletedId = (conversation: string, id: string): string => `${conversation}/${id}`;
@@ -80,7 +44,7 @@ export class ItemTable {
 	constructor(sql: SqlStorage, texts: LongTexts) {
 		this.#sql = sql;
 		this.#texts = texts;
-		sql.exec(`${ITEMS}; ${INDEXES}`);
+		createItems(sql);
 		this.#deleted = new DeletedPositions(sql, "items");
 		const { last } = sql.exec<{ last: number | null }>("SELECT max(seq) AS last FROM items").one();
 		this.#last = Math.max(last ?? 0, this.#deleted.last());
@@ -120,8 +84,10 @@ export class ItemTable {
 		const [condition, values] = conditionOf(rows);
 		const { bytes } = this.#sql
 			.exec<{ bytes: number | null }>(
-				`SELECT sum(CASE reference WHEN 0 THEN bytes ELSE (SELECT max(bytes) FROM items AS target
-				WHERE target.id = items.id AND target.owner = items.owner AND target.reference = 0) END) AS bytes FROM items
+				`SELECT sum(CASE reference WHEN 0 THEN bytes ELSE (SELECT target.bytes FROM items AS target WHERE target.seq = (
+					SELECT max(latest.seq) FROM items AS latest
+					WHERE latest.id = items.id AND latest.reference = 0 AND latest.owner = items.owner AND latest.seq < items.seq
+				)) END) AS bytes FROM items
 				WHERE ${condition} AND seq >= ?`,
 				...values,
 				from,
@@ -161,38 +127,49 @@ export class ItemTable {
 
 	#resolved(rows: Iterable<ItemRow>): Found<string[]> {
 		const value: string[] = [];
+		let referenced = 0;
 		for (const row of rows) {
-			const json = this.#jsonOf(row);
-			if (json === undefined) return { ok: false, missing: { kind: "item", id: row.id } };
-			value.push(json);
+			const { id } = row;
+			const item = this.#meantBy(row);
+			if (!item) return { ok: false, missing: { kind: "item", id } };
+			if (row.reference) referenced += jsonBytes(item);
+			if (referenced > MAX_CONTEXT_BYTES) return { ok: false, missing: { kind: "item", id, tooLarge: true } };
+			value.push(row.reference ? this.jsonOf(item) : this.#texts.read(textKey(row.seq), row.json));
 		}
 		return { ok: true, value };
 	}
 
-	/** The JSON of a row, or of the item that it stands for. */
-	#jsonOf(row: ItemRow): string | undefined {
-		const item = row.reference ? this.#latest(row) : row;
-		return item && this.#texts.read(textKey(item.seq), item.json);
+	/** The row, or the item that it stands for: the latest of its owner before it. */
+	#meantBy(row: ItemPlace): ItemPlace | undefined {
+		const { id, owner, reference, seq } = row;
+		return reference
+			? this.#place("id = ? AND reference = 0 AND owner = ? AND seq < ?", id, owner, seq)
+			: row;
 	}
 
-	/** The latest row with the id and the owner that is an item itself. */
-	#latest({ id, owner }: ItemRow): ItemRow | undefined {
+	/** The latest row of a condition. */
+	#place(condition: string, ...values: (string | number)[]): ItemPlace | undefined {
 		return this.#sql
-			.exec<ItemRow>(
-				`SELECT ${COLUMNS} FROM items WHERE id = ? AND owner = ? AND reference = 0 ORDER BY seq DESC LIMIT 1`,
-				...[id, owner],
+			.exec<ItemPlace>(
+				`SELECT ${PLACE} FROM items WHERE seq = (SELECT max(seq) FROM items WHERE ${condition})`,
+				...values,
 			)
 			.toArray()[0];
 	}
 
+	/** Of an item that is no reference. */
+	jsonOf({ seq }: ItemPlace): string {
+		const { json } = this.#sql.exec<{ json: string }>("SELECT json FROM items WHERE seq = ?", seq).one();
+		return this.#texts.read(textKey(seq), json);
+	}
+
 	/** The latest of the owner, or else of another one that the scope includes. */
-	find(id: string, { all, owner }: Scope): Found<OwnedItem> {
-		const rows = this.#sql
-			.exec<ItemRow>(`SELECT ${COLUMNS} FROM items WHERE id = ? AND reference = 0 ORDER BY seq DESC`, id)
-			.toArray();
-		const row = rows.find((one) => one.owner === owner) ?? (all ? rows[0] : undefined);
-		if (row) return { ok: true, value: { json: this.#jsonOf(row) ?? "", owner: row.owner } };
-		return { ok: false, missing: { kind: "item", id, ...(rows.length > 0 && { foreign: true }) } };
+	find(id: string, { all, owner }: Scope): Found<ItemPlace> {
+		const own = this.#place("id = ? AND reference = 0 AND owner = ?", id, owner);
+		if (own) return { ok: true, value: own };
+		const foreign = this.#place("id = ? AND reference = 0", id);
+		if (foreign && all) return { ok: true, value: foreign };
+		return { ok: false, missing: { kind: "item", id, ...(foreign && { foreign: true }) } };
 	}
 
 	/**
@@ -217,10 +194,10 @@ export class ItemTable {
 		);
 		const items: string[] = [];
 		for (const row of rows) {
-			const json = this.#jsonOf(row);
-			if (json === undefined) continue;
+			const item = this.#meantBy(row);
+			if (!item) continue;
 			if (items.length === limit) return { items, hasMore: true };
-			items.push(json);
+			items.push(this.jsonOf(item));
 		}
 		return { items, hasMore: false };
 	}
@@ -233,24 +210,20 @@ export class ItemTable {
 		if (after !== undefined && start === 0) return undefined;
 		const items = rows
 			.slice(start)
-			.flatMap((row) => this.#jsonOf(row) ?? [])
+			.flatMap((row) => this.#meantBy(row) ?? [])
+			.map((item) => this.jsonOf(item))
 			.slice(0, limit + 1);
 		return { items: items.slice(0, limit), hasMore: items.length > limit };
 	}
 
 	inConversation(conversation: string, id: string): string | undefined {
 		const row = this.#latestIn(conversation, id);
-		return row && this.#jsonOf(row);
+		const item = row && this.#meantBy(row);
+		return item && this.jsonOf(item);
 	}
 
-	#latestIn(conversation: string, id: string): ItemRow | undefined {
-		return this.#sql
-			.exec<ItemRow>(
-				`SELECT ${COLUMNS} FROM items WHERE conversation = ? AND id = ? ORDER BY seq DESC LIMIT 1`,
-				conversation,
-				id,
-			)
-			.toArray()[0];
+	#latestIn(conversation: string, id: string): ItemPlace | undefined {
+		return this.#place("conversation = ? AND id = ?", conversation, id);
 	}
 
 	/** The response of the rows is deleted. */

@@ -5,6 +5,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { eraseObject } from "../../core/erase-object.ts";
 import type { Queue } from "../../storage/queue/work.ts";
+import { MAX_CONTEXT_BYTES } from "../context-bytes.ts";
 import type {
 	ContextQuery,
 	Found,
@@ -22,6 +23,7 @@ import type {
 import { BackgroundRuns } from "./background-runs.ts";
 import { Conversations } from "./conversations.ts";
 import { exportLines } from "./export-lines.ts";
+import { jsonBytes } from "./item-rows.ts";
 import { inputOf, outputOf, type ResponseRow } from "./response-table.ts";
 import { StoreTables } from "./store-tables.ts";
 
@@ -56,15 +58,16 @@ export abstract class ResponseStoreObject extends DurableObject {
 	context(query: ContextQuery, scope: Scope, { retentionMs }: StoreBounds): Found<ReferencedItems> {
 		const before = this.#tables.before(query, scope, retentionMs);
 		if (!before.ok) return before;
+		let bytes = before.value.reduce((sum, json) => sum + Buffer.byteLength(json), 0);
 		const items: ReferencedItems["items"] = new Map();
-		for (const id of query.items) {
+		const required = new Set(query.items);
+		for (const id of new Set([...required, ...(query.optional ?? [])])) {
 			const found = this.#tables.items.find(id, scope);
-			if (!found.ok) return found;
-			items.set(id, found.value);
-		}
-		for (const id of query.optional ?? []) {
-			const found = this.#tables.items.find(id, scope);
-			if (found.ok) items.set(id, found.value);
+			if (!found.ok && required.has(id)) return found;
+			if (!found.ok) continue;
+			bytes += jsonBytes(found.value);
+			if (bytes > MAX_CONTEXT_BYTES) return { ok: false, missing: { kind: "item", id, tooLarge: true } };
+			items.set(id, { json: this.#tables.items.jsonOf(found.value), owner: found.value.owner });
 		}
 		return { ok: true, value: { before: before.value, items } };
 	}

@@ -1,6 +1,6 @@
 /** The stored responses of an account, without their items. */
 import type { Found, ResponseStatus, Scope } from "../records.ts";
-import type { ItemRange } from "./item-table.ts";
+import type { ItemRange } from "./item-rows.ts";
 import type { LongTexts } from "./long-texts.ts";
 
 /**

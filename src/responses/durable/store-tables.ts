@@ -2,6 +2,7 @@
 import { setAlarmBy } from "../../core/earliest-alarm.ts";
 import type { WorkId } from "../../storage/queue/work.ts";
 import { backgroundItem } from "../background-item.ts";
+import { MAX_CONTEXT_BYTES } from "../context-bytes.ts";
 import type {
 	ContextQuery,
 	Found,
@@ -17,14 +18,13 @@ import type {
 } from "../records.ts";
 import { ConversationTable } from "./conversation-table.ts";
 import { EventTable } from "./event-table.ts";
-import { type Freed, ItemTable, itemBytes, ROW_BYTES } from "./item-table.ts";
+import { type Freed, itemBytes, ROW_BYTES } from "./item-rows.ts";
+import { ItemTable } from "./item-table.ts";
 import { LongTexts } from "./long-texts.ts";
 import { hasEnded, inputOf, outputOf, type ResponseRow, ResponseTable } from "./response-table.ts";
 import { ENQUEUE_AFTER_MS, RunTable } from "./run-table.ts";
 import { afterSummary, SummarizedItems } from "./summarized-items.ts";
 
-/** Of all items before a request. The runtime sends at most 32 MiB in one call of an object. */
-const MAX_CONTEXT_BYTES = 10_000_000;
 /** Responses that the alarm deletes in one commit. */
 const EXPIRED_AT_ONCE = 200;
 

@@ -1,6 +1,6 @@
 /** The stored items that a summary replaces (`context_management`): a later request gets the rules for the model among them, and no other. */
 import { isInstruction, REPLACING_SUMMARY_JSON } from "../../dialects/responses/summary.ts";
-import { conditionOf, type ItemRange, textKey } from "./item-table.ts";
+import { conditionOf, type ItemRange, textKey } from "./item-rows.ts";
 import type { LongTexts } from "./long-texts.ts";
 
 export class SummarizedItems {

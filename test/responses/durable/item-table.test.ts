@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ItemTable } from "../../../src/responses/durable/item-table.ts";
 import { LongTexts } from "../../../src/responses/durable/long-texts.ts";
 
@@ -20,3 +20,149 @@ it("has an item that is added after the last one was deleted behind it, also aft
 		expect(after("asc")).toEqual(['{"id":"msg_3"}']);
 		expect(after("desc")).toEqual(['{"id":"msg_1"}']);
 	}));
+
+const ADA = "ada";
+const BEN = "ben";
+const OPERATOR = "operator";
+
+/** Runs in an object of its own. `put` inserts one row, and returns its number. */
+const withItems = (
+	test: (world: {
+		sql: SqlStorage;
+		opened(): ItemTable;
+		put(row: { id: string; owner: string; json?: string; reference?: string }): number;
+	}) => void,
+) =>
+	runInDurableObject(env.RESPONSE_STORE.getByName(crypto.randomUUID()), (_, { storage: { sql } }) => {
+		const opened = () => new ItemTable(sql, new LongTexts(sql));
+		const items = opened();
+		const put = ({
+			id,
+			json = "{}",
+			owner,
+			reference,
+		}: {
+			id: string;
+			owner: string;
+			json?: string;
+			reference?: string;
+		}) =>
+			items.insert([{ id, json, ...(reference !== undefined && { reference }) }], { owner, held: true })
+				.first;
+		test({ sql, opened, put });
+	});
+
+describe("an id that has many rows", () => {
+	const MANY = 1_000;
+
+	it("is found by reading one of them, in the scope of the caller", () =>
+		withItems(({ opened, put, sql }) => {
+			for (let index = 0; index < MANY; index++) put({ id: "x", owner: ADA, json: `{"index":${index}}` });
+			put({ id: "x", owner: BEN, json: '{"of":"ben"}' });
+			for (let index = 0; index < MANY; index++) put({ id: "x", owner: BEN, reference: ADA });
+			const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
+			const counted = {
+				exec(...parameters: Parameters<SqlStorage["exec"]>) {
+					const cursor = sql.exec(...parameters);
+					cursors.push(cursor);
+					return cursor;
+				},
+			} as SqlStorage;
+			const items = new ItemTable(counted, new LongTexts(sql));
+			cursors.length = 0;
+			const json = (scope: { owner: string; all: boolean }) => {
+				const found = items.find("x", scope);
+				return found.ok ? items.jsonOf(found.value) : found.missing;
+			};
+			expect(json({ owner: ADA, all: false })).toBe(`{"index":${MANY - 1}}`);
+			expect(json({ owner: ADA, all: true })).toBe(`{"index":${MANY - 1}}`);
+			expect(json({ owner: BEN, all: false })).toBe('{"of":"ben"}');
+			expect(cursors.reduce((sum, { rowsRead }) => sum + rowsRead, 0)).toBeLessThan(20);
+			expect(json({ owner: OPERATOR, all: true })).toBe('{"of":"ben"}');
+			expect(json({ owner: OPERATOR, all: false })).toEqual({ kind: "item", id: "x", foreign: true });
+			expect(opened().find("y", { owner: ADA, all: true })).toEqual({
+				ok: false,
+				missing: { kind: "item", id: "y" },
+			});
+		}));
+
+	it("stands in a reference for the last one before it, also in the count of its bytes", () =>
+		withItems(({ opened, put }) => {
+			const long = JSON.stringify({ text: "a".repeat(5_000) });
+			put({ id: "x", owner: ADA, json: long });
+			const last = put({ id: "x", owner: ADA, json: '{"text":"last"}' });
+			const reference = put({ id: "x", owner: BEN, reference: ADA });
+			put({ id: "x", owner: ADA, json: long });
+			const items = opened();
+			const range = { first: reference, last: reference };
+			expect(items.ofRange(range)).toEqual({ ok: true, value: ['{"text":"last"}'] });
+			expect(items.bytesOf(range)).toBe(items.bytesOf({ first: last, last }));
+		}));
+
+	it("is not read as often as references of one response name it, if that is too much", () =>
+		withItems(({ opened, put }) => {
+			put({ id: "x", owner: ADA, json: JSON.stringify({ text: "a".repeat(3_000_000) }) });
+			const first = put({ id: "x", owner: ADA, reference: ADA });
+			put({ id: "x", owner: ADA, reference: ADA });
+			const third = put({ id: "x", owner: ADA, reference: ADA });
+			put({ id: "x", owner: ADA, reference: ADA });
+			const items = opened();
+			expect(items.ofRange({ first, last: third })).toMatchObject({ ok: true, value: { length: 3 } });
+			expect(items.ofRange({ first, last: third + 1 })).toEqual({
+				ok: false,
+				missing: { kind: "item", id: "x", tooLarge: true },
+			});
+		}));
+});
+
+describe("a reference of a version that stored the writer as its owner", () => {
+	/** As that version had it. */
+	const withOldItems = (
+		rows: readonly { id: string; owner: string; reference: 0 | 1; text: string }[],
+		test: (world: { sql: SqlStorage; text(seq: number): string | undefined }) => void,
+	) =>
+		withItems(({ opened, sql }) => {
+			sql.exec("DROP INDEX items_by_owner; CREATE INDEX items_by_id ON items (id)");
+			for (const [index, { id, owner, reference, text }] of rows.entries())
+				sql.exec(
+					"INSERT INTO items VALUES (?, 300, ?, ?, ?, 1, NULL, ?)",
+					...[index + 1, id, owner, reference, text],
+				);
+			const text = (seq: number) => {
+				const found = opened().ofRange({ first: seq, last: seq });
+				return found.ok ? found.value[0] : undefined;
+			};
+			test({ sql, text });
+		});
+
+	it("stands for the last item before it", () =>
+		withOldItems(
+			[
+				{ id: "m", owner: BEN, reference: 0, text: "Ben's" },
+				{ id: "m", owner: ADA, reference: 0, text: "Ada's" },
+				{ id: "m", owner: OPERATOR, reference: 1, text: "" },
+				{ id: "m", owner: "the token after a roll", reference: 1, text: "" },
+				{ id: "m", owner: "c", reference: 0, text: "a later one" },
+				{ id: "unknown", owner: OPERATOR, reference: 1, text: "" },
+			],
+			({ text }) => {
+				expect(text(3)).toBe("Ada's");
+				expect(text(4)).toBe("Ada's");
+				expect(text(6)).toBeUndefined();
+			},
+		));
+
+	it("stands for the writer's own item, and for no other one after its deletion", () =>
+		withOldItems(
+			[
+				{ id: "m", owner: BEN, reference: 0, text: "Ben's" },
+				{ id: "m", owner: ADA, reference: 0, text: "Ada's" },
+				{ id: "m", owner: BEN, reference: 1, text: "" },
+			],
+			({ sql, text }) => {
+				expect(text(3)).toBe("Ben's");
+				sql.exec("DELETE FROM items WHERE seq = 1");
+				expect(text(3)).toBeUndefined();
+			},
+		));
+});
