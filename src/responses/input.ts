@@ -1,5 +1,7 @@
 /** The input of a request: what it refers to, what an engine receives, and what is stored. */
 import { isRecord } from "../core/json.ts";
+import { MAX_CONTEXT_BYTES } from "./context-bytes.ts";
+import { referenceFailure } from "./failures.ts";
 import { itemPrefix, newId } from "./ids.ts";
 import type { ItemRecord, ReferencedItems } from "./records.ts";
 
@@ -8,9 +10,8 @@ type Item = Record<string, unknown>;
 const isReference = (item: unknown): item is { id: string } =>
 	isRecord(item) && item.type === "item_reference" && typeof item.id === "string";
 
-/** The ids of the items that the input refers to. */
-export const referencesIn = (input: unknown): string[] =>
-	Array.isArray(input) ? input.flatMap((item) => (isReference(item) ? [item.id] : [])) : [];
+/** The ids of the items that the input refers to, each once. */
+export const referencesIn = (input: unknown): string[] => idsIn(input, isReference);
 
 /** Reasoning whose seal the caller does not have, because its request did not include it. */
 const isUnsealed = (item: unknown): item is { id: string } =>
@@ -19,9 +20,11 @@ const isUnsealed = (item: unknown): item is { id: string } =>
 	typeof item.id === "string" &&
 	item.encrypted_content == null;
 
-/** The ids of the reasoning whose seal may be stored. */
-export const unsealedIn = (input: unknown): string[] =>
-	Array.isArray(input) ? input.flatMap((item) => (isUnsealed(item) ? [item.id] : [])) : [];
+/** The ids of the reasoning whose seal may be stored, each once. */
+export const unsealedIn = (input: unknown): string[] => idsIn(input, isUnsealed);
+
+const idsIn = (input: unknown, isMeant: (item: unknown) => item is { id: string }): string[] =>
+	Array.isArray(input) ? [...new Set(input.filter(isMeant).map(({ id }) => id))] : [];
 
 /** The records for the store. Items that it has are references, also reasoning whose seal the caller does not have. */
 export const withReferences = (
@@ -33,14 +36,27 @@ export const withReferences = (
 		return stored ? { ...record, reference: stored.owner } : record;
 	});
 
-/** The input for the engine: the items before it, and its own with the referenced ones. */
+/** Items for which the store may have others with their ids. */
+const isStandIn = (item: unknown): item is { id: string } => isReference(item) || isUnsealed(item);
+
+/**
+ * The input for the engine: the items before it, and its own with the referenced ones. Throws if these have more than
+ * `MAX_CONTEXT_BYTES`: a small request may name a large item many times.
+ */
 export function engineInput(input: unknown, { before, items }: ReferencedItems): unknown {
 	const earlier = before.map((json): unknown => JSON.parse(json));
 	if (!Array.isArray(input) && earlier.length === 0) return input;
-	return [...earlier, ...itemsIn(input)].map((item) => {
-		const referenced = isReference(item) || isUnsealed(item) ? items.get(item.id) : undefined;
-		return referenced === undefined ? item : (JSON.parse(referenced.json) as unknown);
+	let bytes = before.reduce((sum, json) => sum + Buffer.byteLength(json), 0);
+	const own = itemsIn(input).map((item) => {
+		if (!isStandIn(item)) return item;
+		const { id } = item;
+		const referenced = items.get(id);
+		if (!referenced) return item;
+		bytes += Buffer.byteLength(referenced.json);
+		if (bytes > MAX_CONTEXT_BYTES) throw referenceFailure({ kind: "item", id, tooLarge: true });
+		return JSON.parse(referenced.json) as unknown;
 	});
+	return [...earlier, ...own];
 }
 
 export const itemsIn = (input: unknown): unknown[] => {

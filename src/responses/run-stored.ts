@@ -127,8 +127,8 @@ export async function contextOf(
 ): Promise<ReferencedItems | undefined> {
 	const known = referredOf(fields).context;
 	if (known) return known;
-	const items = [...new Set(referencesIn(fields.input))];
-	const optional = [...new Set(unsealedIn(fields.input))];
+	const items = referencesIn(fields.input);
+	const optional = unsealedIn(fields.input);
 	if (previous === undefined && conversation === undefined && items.length + optional.length === 0)
 		return undefined;
 	const { ledgers, storedResponses } = services;
