@@ -187,33 +187,50 @@ export class ItemTable {
 			if (found === undefined) return undefined;
 			start = found;
 		}
-		const rows = this.#sql.exec<ItemRow>(
-			`SELECT ${COLUMNS} FROM items WHERE conversation = ? AND seq ${compared} ? ORDER BY seq ${sort}`,
+		const rows = this.#sql.exec<ItemPlace>(
+			`SELECT ${PLACE} FROM items WHERE conversation = ? AND seq ${compared} ? ORDER BY seq ${sort}`,
 			conversation,
 			start,
 		);
+		return this.#pageOf(rows, limit);
+	}
+
+	/** A page of the rows of ranges, in their order. As {@link page}. */
+	pageOf(ranges: readonly ItemRange[], { after, limit, order }: ItemsQuery): ItemsPage | undefined {
+		const query = `SELECT ${PLACE} FROM items WHERE seq BETWEEN ? AND ? ORDER BY seq`;
+		const rows = ranges.flatMap(({ first, last }) => [...this.#sql.exec<ItemPlace>(query, first, last)]);
+		if (order === "desc") rows.reverse();
+		const start = after === undefined ? 0 : rows.findIndex(({ id }) => id === after) + 1;
+		if (after !== undefined && start === 0) return undefined;
+		return this.#pageOf(rows.slice(start), limit);
+	}
+
+	/** Only what the page has is read. An item that is larger than a page has one of its own. */
+	#pageOf(rows: Iterable<ItemPlace>, limit: number): ItemsPage {
 		const items: string[] = [];
+		let bytes = 0;
 		for (const row of rows) {
 			const item = this.#meantBy(row);
 			if (!item) continue;
-			if (items.length === limit) return { items, hasMore: true };
+			bytes += jsonBytes(item);
+			if (items.length === limit || (items.length > 0 && bytes > MAX_CONTEXT_BYTES))
+				return { items, hasMore: true };
 			items.push(this.jsonOf(item));
 		}
 		return { items, hasMore: false };
 	}
 
-	/** A page of rows, in their order. As {@link page}. */
-	pageOf(ranges: readonly ItemRange[], { after, limit, order }: ItemsQuery): ItemsPage | undefined {
-		const rows = ranges.flatMap((range) => [...this.#rowsOf(range)]);
-		if (order === "desc") rows.reverse();
-		const start = after === undefined ? 0 : rows.findIndex(({ id }) => id === after) + 1;
-		if (after !== undefined && start === 0) return undefined;
-		const items = rows
-			.slice(start)
-			.flatMap((row) => this.#meantBy(row) ?? [])
-			.map((item) => this.jsonOf(item))
-			.slice(0, limit + 1);
-		return { items: items.slice(0, limit), hasMore: items.length > limit };
+	/** The items of rows, or of a conversation, read one at a time. An item whose target was deleted is left out. */
+	*each(rows: ItemRange | string): Generator<string> {
+		const [condition, values] = conditionOf(rows);
+		const query = `SELECT ${PLACE} FROM items WHERE ${condition} AND seq > ? ORDER BY seq LIMIT 1`;
+		for (let after = 0; ; ) {
+			const [row] = this.#sql.exec<ItemPlace>(query, ...values, after).toArray();
+			if (!row) return;
+			after = row.seq;
+			const item = this.#meantBy(row);
+			if (item) yield this.jsonOf(item);
+		}
 	}
 
 	inConversation(conversation: string, id: string): string | undefined {

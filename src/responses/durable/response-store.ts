@@ -24,11 +24,8 @@ import { BackgroundRuns } from "./background-runs.ts";
 import { Conversations } from "./conversations.ts";
 import { exportLines } from "./export-lines.ts";
 import { jsonBytes } from "./item-rows.ts";
-import { inputOf, outputOf, type ResponseRow } from "./response-table.ts";
+import { inputOf, outputOf } from "./response-table.ts";
 import { StoreTables } from "./store-tables.ts";
-
-/** Items of a conversation that an export reads at once. */
-const EXPORTED_AT_ONCE = 100;
 
 export abstract class ResponseStoreObject extends DurableObject {
 	readonly #tables: StoreTables;
@@ -110,15 +107,13 @@ export abstract class ResponseStoreObject extends DurableObject {
 	export(): ReadableStream<Uint8Array> {
 		const { conversations, items, responses } = this.#tables;
 		return exportLines({
-			responses: (after) => responses.after(after).map((row) => this.#exported(row)),
+			response(after) {
+				const row = responses.after(after);
+				return row && { ...row, input: items.each(inputOf(row)), output: items.each(outputOf(row)) };
+			},
 			conversations: (after) => conversations.after(after),
-			items: (id, after) => items.page(id, { after, limit: EXPORTED_AT_ONCE, order: "asc" }),
+			items: (id) => items.each(id),
 		});
-	}
-
-	#exported(row: ResponseRow): StoredResponse & { input: string[] } {
-		const input = this.#tables.items.ofRange(inputOf(row));
-		return { ...this.#tables.stored(row), input: input.ok ? input.value : [] };
 	}
 
 	/** Deletes everything. Returns the number of rows. */

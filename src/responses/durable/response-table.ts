@@ -27,8 +27,6 @@ const RESPONSES = `CREATE TABLE IF NOT EXISTS responses (
 )`;
 const INDEX = "CREATE INDEX IF NOT EXISTS responses_by_expiry ON responses (expires_at)";
 
-/** Rows of an export that are read at once. */
-const ROWS_AT_ONCE = 16;
 /** A continued response is kept longer. The time of its expiry has this precision, so that few requests write. */
 const EXPIRY_PRECISION_MS = 24 * 60 * 60_000;
 
@@ -160,11 +158,11 @@ export class ResponseTable {
 		return first ?? undefined;
 	}
 
-	/** Some of all responses, in the order of their ids. */
-	after(id: string): ResponseRow[] {
-		return this.#sql
-			.exec<ResponseRow>("SELECT * FROM responses WHERE id > ? ORDER BY id LIMIT ?", id, ROWS_AT_ONCE)
-			.toArray()
-			.map((row) => this.#whole(row));
+	/** The first of all responses after an id, in the order of their ids. */
+	after(id: string): ResponseRow | undefined {
+		const [row] = this.#sql
+			.exec<ResponseRow>("SELECT * FROM responses WHERE id > ? ORDER BY id LIMIT 1", id)
+			.toArray();
+		return row && this.#whole(row);
 	}
 }

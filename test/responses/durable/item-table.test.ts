@@ -21,6 +21,26 @@ it("has an item that is added after the last one was deleted behind it, also aft
 		expect(after("desc")).toEqual(['{"id":"msg_1"}']);
 	}));
 
+it("has a page for an item that is larger than others may be", () =>
+	runInDurableObject(env.RESPONSE_STORE.getByName(crypto.randomUUID()), (_, { storage }) => {
+		const items = new ItemTable(storage.sql, new LongTexts(storage.sql));
+		const large = (id: string) => ({ id, json: JSON.stringify({ id, text: "a".repeat(10_500_000) }) });
+		const range = items.insert([{ id: "0", json: '{"id":"0"}' }, large("1"), large("2")], {
+			...{ owner: "", conversation: "conv_1", held: false },
+		});
+		for (const [after, id, hasMore] of [
+			[undefined, "0", true],
+			["0", "1", true],
+			["1", "2", false],
+		] as const) {
+			const query = { after, limit: 100, order: "asc" } as const;
+			for (const page of [items.page("conv_1", query), items.pageOf([range], query)]) {
+				expect(page?.items.map((json) => JSON.parse(json).id)).toEqual([id]);
+				expect(page?.hasMore).toBe(hasMore);
+			}
+		}
+	}));
+
 const ADA = "ada";
 const BEN = "ben";
 const OPERATOR = "operator";
