@@ -26,6 +26,9 @@ export const unsealedIn = (input: unknown): string[] => idsIn(input, isUnsealed)
 const idsIn = (input: unknown, isMeant: (item: unknown) => item is { id: string }): string[] =>
 	Array.isArray(input) ? [...new Set(input.filter(isMeant).map(({ id }) => id))] : [];
 
+/** Items for which the store may have others with their ids. */
+const isStandIn = (item: unknown): item is { id: string } => isReference(item) || isUnsealed(item);
+
 /** The records for the store. Items that it has are references, also reasoning whose seal the caller does not have. */
 export const withReferences = (
 	input: readonly ItemRecord[],
@@ -33,11 +36,9 @@ export const withReferences = (
 ): ItemRecord[] =>
 	input.map((record) => {
 		const stored = items.get(record.id);
-		return stored ? { ...record, reference: stored.owner } : record;
+		// Another item of the request may have the id of one that it refers to.
+		return stored && isStandIn(JSON.parse(record.json)) ? { ...record, reference: stored.owner } : record;
 	});
-
-/** Items for which the store may have others with their ids. */
-const isStandIn = (item: unknown): item is { id: string } => isReference(item) || isUnsealed(item);
 
 /**
  * The input for the engine: the items before it, and its own with the referenced ones. Throws if these have more than
