@@ -1,4 +1,5 @@
 /** The handlers of durable work, by kind: each room that enqueues items has its rows here. A handler loads when its first item runs. */
+import { own } from "./core/own.ts";
 import { EVENTS_KIND } from "./jobs/batches/events.ts";
 import type { WorkHandler } from "./storage/queue/work.ts";
 import type { AppServices } from "./surfaces/services.ts";
@@ -18,7 +19,7 @@ const HANDLERS: HandlerTable = {
 
 /** `undefined`: no room has registered the kind. Beside live requests each run begins after a pause, as long as requests wait. */
 export async function workHandler(kind: string, services: AppServices): Promise<WorkHandler | undefined> {
-	const handler = await HANDLERS[kind]?.(services);
+	const handler = await own(HANDLERS, kind)?.(services);
 	// A batch pauses between its steps.
 	if (!handler || kind === "batches") return handler;
 	return {

@@ -1,6 +1,7 @@
 /** The backends of a request, loaded. */
 import { AiError } from "../core/errors.ts";
 import { isLeftOut } from "../core/left-out.ts";
+import { own } from "../core/own.ts";
 import type { Backend, BackendServices, BackendTasks, Target } from "./backend.ts";
 import { LOADERS } from "./loaders.ts";
 
@@ -23,7 +24,7 @@ export function backendsOf(targets: readonly Pick<Target, "kind">[]): Backends |
 async function loadAll(targets: readonly Pick<Target, "kind">[]): Promise<Backends> {
 	for (const { kind } of targets) {
 		if (loaded.has(kind)) continue;
-		const load = isLeftOut(kind) ? undefined : loaders[kind];
+		const load = isLeftOut(kind) ? undefined : own(loaders, kind);
 		if (!load) throw new AiError("noSuchModel", `This deployment has no backends of kind "${kind}"`);
 		loaded.set(kind, await load());
 	}

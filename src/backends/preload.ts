@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../core/lazy.ts";
+import { own } from "../core/own.ts";
 import type { TaskName } from "../tasks/task.ts";
 import { backendsOf } from "./index.ts";
 import type { PreloadedKind } from "./kinds.ts";
@@ -48,4 +49,4 @@ const PRELOADS: Partial<Record<string, Partial<Record<TaskName, Preload>>>> = {
 	},
 } satisfies Record<PreloadedKind, Partial<Record<TaskName, Preload>>>;
 
-export const preloadOf = (kind: string, task: TaskName): Preload | undefined => PRELOADS[kind]?.[task];
+export const preloadOf = (kind: string, task: TaskName): Preload | undefined => own(PRELOADS, kind)?.[task];

@@ -4,6 +4,7 @@
  * of schemas write for unions. The branches become one object: it accepts each of them, and possibly more.
  */
 import { isRecord } from "../core/json.ts";
+import { own } from "../core/own.ts";
 
 type Schema = Record<string, unknown>;
 
@@ -41,8 +42,8 @@ function branchesIn(union: unknown, root: Schema): Schema[] {
 
 function referred(branch: unknown, root: Schema): unknown {
 	const [, group = "", name = ""] = (isRecord(branch) && REFERENCE.exec(String(branch.$ref))) || [];
-	const definitions = root[group];
-	return isRecord(definitions) ? definitions[name] : branch;
+	const definitions = own(root, group);
+	return isRecord(definitions) ? own(definitions, name) : branch;
 }
 
 const requiredOf = ({ required }: Schema): string[] =>

@@ -2,6 +2,7 @@
  * `PROVIDER_KEYS`: API keys of providers, by author. A key makes a backend with the author's name, which routes may name, and
  * a route `author/*` to it. A route of `ROUTES` that matches an id equally or more exactly has precedence.
  */
+import { own } from "../core/own.ts";
 import type { ConfiguredBackend, RouteList, Routing } from "../pipeline/plan.ts";
 import { type Route, RouteTable } from "../pipeline/route.ts";
 import type { AccountProvider } from "../providers/account-provider.ts";
@@ -23,7 +24,7 @@ export function readProviderKeys(
 ): KeyedProvider[] {
 	return entries.flatMap(([name, entry]) => {
 		const path: Path = ["PROVIDER_KEYS", name];
-		const author = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
+		const author = own(PROVIDERS, name);
 		if (!author) problems.add(path, expectedName(Object.keys(PROVIDERS), name));
 		else if (taken.has(name))
 			problems.add(path, "expected an author that is not the name of a backend, found one of BACKENDS");

@@ -1,5 +1,6 @@
 /** The stores of `VECTORS.stores`, by their kind. Their secrets are named. */
 import * as z from "zod";
+import { own } from "../core/own.ts";
 import type {
 	BoundVectorize,
 	PgvectorSetting,
@@ -34,7 +35,7 @@ const PostgresUrl = z.string().transform((text, context): Omit<PostgresServer, "
 		return refuse('an address such as "postgres://user@host:5432/database"');
 	if (url.password) return refuse("an address without a password, which belongs into the secret of `key`");
 	const { sslmode = "verify-full", ...others } = Object.fromEntries(url.searchParams);
-	const hasTls = TLS_MODES[sslmode];
+	const hasTls = own(TLS_MODES, sslmode);
 	if (hasTls === undefined || Object.keys(others).length > 0)
 		return refuse(`no parameter but sslmode: ${Object.keys(TLS_MODES).join(", ")}`);
 	return {

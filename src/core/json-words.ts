@@ -1,4 +1,5 @@
 /** Words without quotes in the place of a value. */
+import { own } from "./own.ts";
 
 /** Those of JSON. */
 export const LITERALS: ReadonlySet<string> = new Set(["true", "false", "null"]);
@@ -20,6 +21,5 @@ const PLAIN_WORD = /^[\p{L}_$][\p{L}\p{N}_$ .@-]*$/u;
 
 /** The JSON of the value. A word without a meaning is a text. `undefined`: it is no word. */
 export function valueOfWord(word: string): string | undefined {
-	if (Object.hasOwn(WORDS, word)) return WORDS[word];
-	return PLAIN_WORD.test(word) ? JSON.stringify(word) : undefined;
+	return own(WORDS, word) ?? (PLAIN_WORD.test(word) ? JSON.stringify(word) : undefined);
 }

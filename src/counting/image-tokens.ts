@@ -3,11 +3,12 @@
  * its quality: https://platform.openai.com/docs/guides/image-generation#cost-and-latency. The numbers of `xhigh` and `max` are not
  * published: they are taken as four times those of `high`.
  */
+import { own } from "../core/own.ts";
 import type { PriceUnit } from "../models/model.ts";
 import type { Quantities, Size } from "../models/neurons.ts";
 
 /** For each megapixel of 1024 by 1024. */
-const TOKENS_BY_QUALITY: Readonly<Record<string, number>> = {
+const TOKENS_BY_QUALITY = {
 	low: 272,
 	medium: 1_056,
 	high: 4_160,
@@ -39,7 +40,7 @@ export function countedImageTokens(
 	{ promptTokens, inputImages, size, quality = "auto", partialImages }: ImageRequest,
 	usual: "medium" | "high",
 ): Quantities {
-	const perMegapixel = TOKENS_BY_QUALITY[quality] ?? Number(TOKENS_BY_QUALITY[usual]);
+	const perMegapixel = own<number>(TOKENS_BY_QUALITY, quality) ?? TOKENS_BY_QUALITY[usual];
 	const image = Math.ceil((perMegapixel * size.width * size.height) / MEGAPIXEL);
 	const inputImageTokens = inputImages * MAX_INPUT_IMAGE_TOKENS;
 	const outputImageTokens = image + partialImages * PARTIAL_IMAGE_TOKENS;

@@ -7,6 +7,7 @@ import * as z from "zod";
 import { BoundedMap } from "../core/bounded-map.ts";
 import { isRecord, parseJson } from "../core/json.ts";
 import { lazy } from "../core/lazy.ts";
+import { own } from "../core/own.ts";
 import { safeParse } from "../schemas/safe-parse.ts";
 import { Backoff } from "./settings.ts";
 
@@ -194,7 +195,7 @@ export function optionsInHeaders(headers: Headers): GatewayOptions {
 	headers.forEach((value, name) => {
 		if (name.startsWith("cf-") || name === TRACEPARENT) values[name] = value;
 	});
-	const options = optionsFrom((_, header) => values[header] ?? values[LEGACY[header] ?? header]);
+	const options = optionsFrom((_, header) => values[header] ?? values[own(LEGACY, header) ?? header]);
 	if (values[TRACEPARENT] === undefined || options.otelTraceId !== undefined) return options;
 	const [, otelTraceId, otelParentSpanId] = CALLERS_SPAN.exec(values[TRACEPARENT]) ?? [];
 	return otelTraceId === undefined ? options : { otelTraceId, otelParentSpanId, ...options };

@@ -7,6 +7,7 @@
 import * as z from "zod";
 import { AiError } from "../core/errors.ts";
 import { lazy } from "../core/lazy.ts";
+import { own } from "../core/own.ts";
 import { type Catalog, isListed } from "./catalog.ts";
 import type { Capability, Model } from "./model.ts";
 import { type ListedTask, listedTask, TASK_TITLES } from "./tasks.ts";
@@ -97,7 +98,7 @@ function parseQuery(query: Readonly<Record<string, string | undefined>>): Query 
 	);
 	if (parsed.success) return parsed.data;
 	const fields = [...new Set(parsed.error.issues.map(({ path }) => String(path[0])))];
-	const findings = fields.map((field) => `'${field}' must be ${EXPECTED[field]}`);
+	const findings = fields.map((field) => `'${field}' must be ${own(EXPECTED, field)}`);
 	throw new AiError("badInput", `Error: ${findings.join(", ")}`);
 }
 

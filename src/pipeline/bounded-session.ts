@@ -4,6 +4,7 @@
  */
 import { AiError } from "../core/errors.ts";
 import type { StartTimer } from "../core/lazy-timer.ts";
+import { own } from "../core/own.ts";
 import type {
 	ListenCommand,
 	LiveTranscription,
@@ -36,7 +37,7 @@ export function boundSession(
 	const reader = readable.getReader();
 	const writer = writable.getWriter();
 	const channels = samples?.channels ?? 1;
-	const bytesPerSecond = (samples?.sample_rate ?? 0) * (SAMPLE_BYTES[samples?.encoding ?? ""] ?? 0);
+	const bytesPerSecond = (samples?.sample_rate ?? 0) * (own(SAMPLE_BYTES, samples?.encoding) ?? 0);
 	let output: ReadableStreamDefaultController<TranscriptionEvent> | undefined;
 	let transcribed = 0;
 	let ending: AiError | undefined;

@@ -3,6 +3,7 @@
  * refused (3040). A request that leaves the queue is not charged.
  */
 import { AiError } from "../core/errors.ts";
+import { own } from "../core/own.ts";
 import { settledElsewhere } from "../core/settled-elsewhere.ts";
 import { FairQueue, type Queued } from "./fair-queue.ts";
 
@@ -141,7 +142,7 @@ export class PoolGate {
 
 	#weightOf(account: string): number {
 		const { weights } = this.#settings;
-		return weights && Object.hasOwn(weights, account) ? (weights[account] ?? 1) : 1;
+		return (weights && own(weights, account)) ?? 1;
 	}
 
 	get #capacity(): number {

@@ -5,6 +5,7 @@
  */
 import type { Target } from "../backends/backend.ts";
 import { KINDS, type KindFacts } from "../backends/kinds.ts";
+import { own } from "../core/own.ts";
 import { isProductId } from "../models/model.ts";
 import { isThirdPartyId } from "../models/third-party.ts";
 import { PROVIDERS } from "./providers.ts";
@@ -23,7 +24,7 @@ const CLOUDFLARE_ORIGINS: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /** The simulator is free, and Workers AI has the prices of the catalogue. */
-export const isOwnEngine = ({ kind }: Pick<Target, "kind">): boolean => !kinds[kind]?.isProduct;
+export const isOwnEngine = ({ kind }: Pick<Target, "kind">): boolean => !own(kinds, kind)?.isProduct;
 
 /** Whether the backend is a provider that charges for this model, at a price that is not configured. */
 export function chargesFor(

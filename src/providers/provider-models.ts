@@ -1,5 +1,6 @@
 /** Finds the catalogue's model for a provider's own name of it. */
 import { lazy } from "../core/lazy.ts";
+import { own } from "../core/own.ts";
 import type { Catalog } from "../models/catalog.ts";
 import type { Model } from "../models/model.ts";
 import { authorOf, isThirdPartyId, THIRD_PARTY_IDS } from "../models/third-party.ts";
@@ -34,7 +35,7 @@ const idsByName = lazy(
 		new Map(
 			THIRD_PARTY_IDS.flatMap((id) => {
 				const author = authorOf(id);
-				const name = PROVIDERS[author]?.nameOf?.(nameIn(id));
+				const name = own(PROVIDERS, author)?.nameOf?.(nameIn(id));
 				return name === undefined ? [] : [[`${author}/${name}`, id]];
 			}),
 		),

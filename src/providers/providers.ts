@@ -3,6 +3,7 @@
  * the providers' public documentation.
  */
 import type { BackendKind } from "../backends/kinds.ts";
+import { own } from "../core/own.ts";
 
 export interface Provider {
 	kind: BackendKind;
@@ -17,7 +18,7 @@ const openai = (url: string): Provider => ({ kind: "openai", url });
 const named =
 	(names: Readonly<Record<string, string>>) =>
 	(model: string): string =>
-		(Object.hasOwn(names, model) && names[model]) || model;
+		own(names, model) || model;
 
 const ANTHROPIC_NAMES = named({ "claude-sonnet-4": "claude-sonnet-4-0" });
 

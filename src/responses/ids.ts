@@ -1,4 +1,5 @@
 /** Ids of OpenAI's shape: a prefix and hexadecimal digits. */
+import { own } from "../core/own.ts";
 
 type IdPrefix = "resp" | "conv" | "msg" | "rs" | "fc" | "fco" | "ctc" | "ctco" | "cmp" | "item";
 
@@ -16,4 +17,4 @@ const ITEM_PREFIXES: Readonly<Record<string, IdPrefix>> = {
 };
 
 /** The prefix for an item of a type. */
-export const itemPrefix = (type: string): IdPrefix => ITEM_PREFIXES[type] ?? "item";
+export const itemPrefix = (type: string): IdPrefix => own(ITEM_PREFIXES, type) ?? "item";

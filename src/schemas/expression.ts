@@ -2,6 +2,7 @@
  * Parses regular expressions of JSON Schemas (ECMA-262 with the flag `u`) into trees. Look-around, back references and
  * modifiers are not supported. The parser accepts some invalid expressions; only the runtime decides validity.
  */
+import { own } from "../core/own.ts";
 
 /** Code points, both ends included. */
 export type Ranges = readonly (readonly [first: number, last: number])[];
@@ -194,7 +195,7 @@ class ExpressionReader {
 
 	#escaped(): Member {
 		const sign = this.#next();
-		const several = CLASSES[sign];
+		const several = own(CLASSES, sign);
 		if (several) return { ranges: several, code: undefined, isInexact: false };
 		if (sign === "p" || sign === "P") {
 			const [, property] = this.#skip(/^\{([\w=]{1,60})\}/) ?? [];
@@ -202,7 +203,7 @@ class ExpressionReader {
 			return { ranges: approximateProperty(`\\${sign}{${property}}`), code: undefined, isInexact: true };
 		}
 		if (/[1-9k]/.test(sign)) throw new Unreadable();
-		const code = this.#coded(sign) ?? (CONTROLS[sign] ?? sign).codePointAt(0) ?? 0;
+		const code = this.#coded(sign) ?? (own(CONTROLS, sign) ?? sign).codePointAt(0) ?? 0;
 		return { ranges: [[code, code]], code, isInexact: false };
 	}
 

@@ -6,6 +6,7 @@ import * as z from "zod";
 import { asQuestion } from "../core/did-you-mean.ts";
 import { MAX_NOTES, unknownField } from "../core/field-notes.ts";
 import { isRecord } from "../core/json.ts";
+import { own } from "../core/own.ts";
 import { objectIn, unwrapped } from "./explain.ts";
 
 interface IgnoredOptions {
@@ -57,7 +58,7 @@ function* ignored(schema: unknown, sent: unknown, place: Place): Generator<Ignor
 	const inner = isLoose ? new Set(namesInside(shape)) : undefined;
 	for (const [name, value] of Object.entries(sent)) {
 		const at = path === "" ? name : `${path}.${name}`;
-		const inShown = isRecord(shown) && Object.hasOwn(shown, name) ? shown[name] : undefined;
+		const inShown = isRecord(shown) ? own(shown, name) : undefined;
 		if (Object.hasOwn(shape, name)) yield* ignored(shape[name], value, { top, path: at, shown: inShown });
 		else if (value !== null && inShown === undefined && (inner ? inner.has(name) : !object.def.catchall))
 			yield { path: at, note: noteOf(name, at, Object.keys(shape), top) };

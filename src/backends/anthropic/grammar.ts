@@ -4,6 +4,7 @@
  * added to the description.
  */
 import { isRecord } from "../../core/json.ts";
+import { own } from "../../core/own.ts";
 
 type Schema = Record<string, unknown>;
 
@@ -118,11 +119,11 @@ function isRecursive(root: Schema): boolean {
 	};
 	const follow = (reference: string): boolean => {
 		const [, group = "", name = ""] = REFERENCE.exec(reference) ?? [];
-		const definitions = root[group];
+		const definitions = own(root, group);
 		if (open.has(reference)) return true;
 		if (visited.has(reference) || !isRecord(definitions)) return false;
 		open.add(reference);
-		const found = visit(definitions[name]);
+		const found = visit(own(definitions, name));
 		open.delete(reference);
 		visited.add(reference);
 		return found;

@@ -1,6 +1,7 @@
 /** The events of a message's stream: https://docs.anthropic.com/en/docs/build-with-claude/streaming. */
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
+import { own } from "../../core/own.ts";
 import { SentCounts } from "../../core/usage-formats.ts";
 import { SentBlock } from "./reply.ts";
 
@@ -112,7 +113,7 @@ export function completeEvents(event: Event, open: OpenBlocks): Event[] {
 /** A delta may come before its block has begun, or after it has ended. */
 function completeDelta(event: Event, open: OpenBlocks): Event[] {
 	const { index, delta } = event;
-	const block = BLOCKS[delta?.type ?? ""];
+	const block = own(BLOCKS, delta?.type ?? undefined);
 	const opened = open.get(index ?? 0);
 	const fits = !block || opened === block.type || !KNOWN_BLOCKS.has(opened ?? "");
 	if (opened !== undefined && fits) return [event];

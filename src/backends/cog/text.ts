@@ -1,6 +1,7 @@
 /** Text generation, with a conversation as one prompt, and descriptions of images. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { own } from "../../core/own.ts";
 import { pick } from "../../core/present.ts";
 import type { Usage } from "../../core/usage.ts";
 import {
@@ -88,7 +89,7 @@ const imagesIn = (messages: ChatMessage[]): string[] =>
 const SPEAKERS: Record<string, string> = { assistant: "Assistant", tool: "Tool" };
 
 const transcript = (messages: { role: string; content: string }[]): string =>
-	[...messages.map(({ role, content }) => `${SPEAKERS[role] ?? "User"}: ${content}`), "Assistant:"].join(
+	[...messages.map(({ role, content }) => `${own(SPEAKERS, role) ?? "User"}: ${content}`), "Assistant:"].join(
 		"\n",
 	);
 

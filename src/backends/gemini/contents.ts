@@ -7,6 +7,7 @@
  * https://ai.google.dev/gemini-api/docs/thought-signatures
  */
 import { parseRecord } from "../../core/json.ts";
+import { own } from "../../core/own.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import { AUDIO_TYPES, type Part } from "../../models/gemini-wire.ts";
 import {
@@ -88,7 +89,7 @@ function contentPart(part: ContentPart, call: Call): Part | undefined {
 			return filePart(part.image_url?.url ?? "", undefined, call);
 		case "input_audio": {
 			const { data = "", format = "wav" } = part.input_audio ?? {};
-			return { inlineData: { mimeType: AUDIO_TYPES[format] ?? `audio/${format}`, data } };
+			return { inlineData: { mimeType: own(AUDIO_TYPES, format) ?? `audio/${format}`, data } };
 		}
 		case "file":
 			if (part.file?.file_data === undefined) throw unsupported(call, "has no input for a file by its id");
@@ -117,7 +118,7 @@ function filePart(file: string, bareType: string | undefined, call: Call): Part 
 		const extension = URL.parse(file)
 			?.pathname.match(/\.(\w+)$/)?.[1]
 			?.toLowerCase();
-		const mimeType = extension && TYPES_OF_EXTENSIONS[extension];
+		const mimeType = own(TYPES_OF_EXTENSIONS, extension);
 		return { fileData: { fileUri: file, ...(mimeType && { mimeType }) } };
 	}
 	if (bareType !== undefined && /^[\w+/=\s-]+$/.test(file))

@@ -1,5 +1,6 @@
 /** Replies and events of Gemini's API in the forms that proxies and copies of it send, as the API's own. */
 import { isRecord } from "../../core/json.ts";
+import { own } from "../../core/own.ts";
 
 /** Names in the case of Python's libraries. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -15,7 +16,7 @@ const NAMES: Readonly<Record<string, string>> = {
 
 function withUsualNames(sent: Record<string, unknown>): Record<string, unknown> {
 	if (!Object.keys(sent).some((name) => Object.hasOwn(NAMES, name))) return sent;
-	return Object.fromEntries(Object.entries(sent).map(([name, value]) => [NAMES[name] ?? name, value]));
+	return Object.fromEntries(Object.entries(sent).map(([name, value]) => [own(NAMES, name) ?? name, value]));
 }
 
 const listOf = (sent: unknown): unknown => (isRecord(sent) || typeof sent === "string" ? [sent] : sent);

@@ -1,6 +1,7 @@
 /** Converts replies of `generateContent`, and events of its streams, to OpenAI's format. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { own } from "../../core/own.ts";
 import type { Usage } from "../../core/usage.ts";
 import { geminiUsage, SentCounts } from "../../core/usage-formats.ts";
 import { FINISH_REASONS } from "../../models/gemini-wire.ts";
@@ -225,7 +226,7 @@ const FAILED = new Set([
 
 export function finishReason(reason: string, hasCalled: boolean, call: Call): string {
 	if (FAILED.has(reason)) throw failureOfContent(call, `gave no answer (${reason})`);
-	const mapped = FINISH_REASONS[reason] ?? "stop";
+	const mapped = own(FINISH_REASONS, reason) ?? "stop";
 	return mapped === "stop" && hasCalled ? "tool_calls" : mapped;
 }
 

@@ -1,5 +1,6 @@
 /** Problems of the local engine: it states a code and a sentence for the caller. */
 import { AiError, type FailureKey } from "../../core/errors.ts";
+import { own } from "../../core/own.ts";
 import type { Target } from "../backend.ts";
 import { readError } from "../transport/error-body.ts";
 import type { Call, Refusal } from "../transport/upstream-failure.ts";
@@ -40,7 +41,8 @@ export const withProblems = (call: Call): Call => ({
 
 function problemOf({ status, body, retryAfter }: Refusal, { backend }: Target): AiError | undefined {
 	const { code, type, message } = readError(body);
-	const failure = type === "local_engine" && typeof code === "string" ? FAILURE_OF_CODE[code] : undefined;
+	const failure =
+		type === "local_engine" && typeof code === "string" ? own(FAILURE_OF_CODE, code) : undefined;
 	if (!failure) return undefined;
 	return new AiError(failure, message, {
 		retryable: code !== "invalid_input",

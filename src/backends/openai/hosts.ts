@@ -5,6 +5,7 @@
  * Unsupported fields are omitted, except `n`: the service refuses it, so that the caller does not get one answer for many.
  */
 import { BoundedMap } from "../../core/bounded-map.ts";
+import { own } from "../../core/own.ts";
 import type { Extensions } from "../../tasks/extensions.ts";
 import type { TaskName } from "../../tasks/task.ts";
 import type { CallContext, Target } from "../backend.ts";
@@ -230,7 +231,7 @@ const services = new BoundedMap<string, Service>(MAX_CACHED);
 const serviceAt = (url: string): Service =>
 	services.getOrSet(url, () => {
 		const name = String(HOSTNAME.exec(url)?.[1]);
-		return { isOpenAi: SERVICE.test(url), host: Object.hasOwn(HOSTS, name) ? HOSTS[name] : undefined };
+		return { isOpenAi: SERVICE.test(url), host: own(HOSTS, name) };
 	});
 
 /** For a server that has OpenAI's routes below `/v1`, beside its own. */

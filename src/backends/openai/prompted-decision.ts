@@ -5,6 +5,7 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { own } from "../../core/own.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import { knownType } from "../../media/types.ts";
 import type { DecisionAnswer, Question } from "../../tasks/decision/types.ts";
@@ -97,7 +98,7 @@ const FORMATS: Partial<Record<string, string>> = { "audio/wav": "wav", "audio/mp
 
 function audioPart(url: string, { target }: Call): ContentPart {
 	const { contentType = "", base64: data = "" } = splitDataUrl(url) ?? {};
-	const format = FORMATS[knownType(contentType) ?? ""];
+	const format = own(FORMATS, knownType(contentType));
 	if (!format || !data)
 		throw new AiError("engineRefused", `The backend '${target.backend}' hears WAV and MP3 only`);
 	return { type: "input_audio", input_audio: { data, format } };

@@ -1,4 +1,5 @@
 /** Placeholders for the string formats of JSON Schema, of names and numbers that are reserved for examples (RFC 2606, 5737, 3849). */
+import { own } from "../../core/own.ts";
 
 const DAY_MS = 86_400_000;
 const FIRST_DAY = Date.UTC(2000, 0, 1);
@@ -35,5 +36,4 @@ const SAMPLES: Record<string, (nth: number) => string> = {
 };
 
 /** A different one for each `nth`. Undefined for a format without a rule. */
-export const sample = (format: string, nth: number): string | undefined =>
-	Object.hasOwn(SAMPLES, format) ? SAMPLES[format]?.(nth) : undefined;
+export const sample = (format: string, nth: number): string | undefined => own(SAMPLES, format)?.(nth);

@@ -4,6 +4,7 @@
  */
 import type { Schema } from "@cfworker/json-schema";
 import { AiError } from "../../core/errors.ts";
+import { own } from "../../core/own.ts";
 import { GuardedSchema, isTooLarge, type JsonSchema } from "../../schemas/guarded-schema.ts";
 
 export type Type = "string" | "number" | "integer" | "boolean" | "null" | "array" | "object";
@@ -202,8 +203,8 @@ function mergeParts(
 	b: Record<string, JsonSchema>,
 ): Record<string, JsonSchema> {
 	const entries = Object.entries(b).map(([key, schema]): [string, JsonSchema] => {
-		const own = Object.hasOwn(a, key) ? a[key] : undefined;
-		return [key, own === undefined ? schema : { allOf: [own, schema] as Schema[] }];
+		const ours = own(a, key);
+		return [key, ours === undefined ? schema : { allOf: [ours, schema] as Schema[] }];
 	});
 	return { ...a, ...Object.fromEntries(entries) };
 }

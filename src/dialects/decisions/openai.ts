@@ -7,6 +7,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
+import { own } from "../../core/own.ts";
 import type { DecisionAnswer, DecisionOutput, Question } from "../../tasks/decision/types.ts";
 import type { WriteContext } from "../dialect.ts";
 import { badInput } from "../invalid-input.ts";
@@ -145,7 +146,7 @@ function answerOf(question: SentQuestion, answer: DecisionAnswer | undefined): o
 }
 
 const shareOf = (shares: Readonly<Record<string, number>>, option: string): number =>
-	Object.hasOwn(shares, option) ? (shares[option] ?? 0) : 0;
+	own(shares, option) ?? 0;
 
 /** Two decimals, as OpenAI's. */
 const rounded = (value: number): number => Math.round(value * 100) / 100;

@@ -3,6 +3,7 @@
  * because ids are optional in this API.
  */
 import * as z from "zod";
+import { own } from "../../core/own.ts";
 import type { ChatMessage, ContentPart, ToolCall } from "../../tasks/text-generation/types.ts";
 import type { ContentRules } from "../chat/messages.ts";
 import { invalidInput, pointerTo } from "../invalid-input.ts";
@@ -205,7 +206,7 @@ function dataParts(
 	checkMedia(at, rules);
 	if (type === "image") return [{ type: "image_url", image_url: { url: `data:${mimeType};base64,${data}` } }];
 	if (type === "audio")
-		return [{ type: "input_audio", input_audio: { data, format: AUDIO_FORMATS[subtype] ?? subtype } }];
+		return [{ type: "input_audio", input_audio: { data, format: own(AUDIO_FORMATS, subtype) ?? subtype } }];
 	return [{ type: "file", file: { file_data: `data:${mimeType};base64,${data}` } }];
 }
 

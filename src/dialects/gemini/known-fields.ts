@@ -5,6 +5,7 @@
  */
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
+import { own } from "../../core/own.ts";
 import { camel } from "./keys.ts";
 import { isSent } from "./surface-fields.ts";
 
@@ -88,7 +89,7 @@ function collect(value: unknown, message: Message, at: string, unknown: string[]
 	if (!isRecord(value) || unknown.length >= MAX_NAMED) return;
 	for (const [sent, inner] of Object.entries(value)) {
 		const name = camel(sent);
-		const fieldMessage = Object.hasOwn(message, name) ? message[name] : undefined;
+		const fieldMessage = own(message, name);
 		if (fieldMessage === undefined) {
 			const place = at === "" ? "" : ` at '${at}'`;
 			unknown.push(

@@ -2,6 +2,7 @@
  * Converts chat completions to responses of `generateContent`. Difference: `usageMetadata.neurons` is the gateway's own
  * field. Thoughts are omitted without `includeThoughts`; `thoughtsTokenCount` always counts them.
  */
+import { own } from "../../core/own.ts";
 import type { Usage } from "../../core/usage.ts";
 import { FINISH_REASONS, type Part } from "../../models/gemini-wire.ts";
 import type { AssistantMessage, ChatCompletion, ToolCall } from "../../tasks/text-generation/types.ts";
@@ -21,7 +22,7 @@ const GOOGLE_REASONS: Readonly<Record<string, string>> = {
 	model_length: "MAX_TOKENS",
 	tool_calls: "STOP",
 };
-export const googleReason = (reason: string): string => GOOGLE_REASONS[reason] ?? "STOP";
+export const googleReason = (reason: string): string => own(GOOGLE_REASONS, reason) ?? "STOP";
 
 export const EMPTY: Part = { text: "" };
 

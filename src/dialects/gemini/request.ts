@@ -7,6 +7,7 @@
  */
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
+import { own } from "../../core/own.ts";
 import { present } from "../../core/present.ts";
 import { THINKING_BUDGETS } from "../../models/gemini-wire.ts";
 import type { Model } from "../../models/model.ts";
@@ -178,7 +179,7 @@ const LEVELS: Readonly<Record<string, ChatInput["reasoning_effort"]>> = {
 /** `undefined` for a budget of -1: the model chooses its effort. */
 function effortOf(config: GenerationConfig["thinkingConfig"]): ChatInput["reasoning_effort"] {
 	const { thinkingBudget: budget, thinkingLevel } = config ?? {};
-	const level = LEVELS[thinkingLevel?.toUpperCase() ?? ""];
+	const level = own(LEVELS, thinkingLevel?.toUpperCase());
 	if (level !== undefined) return level;
 	if (budget === 0) return null;
 	if (budget == null || budget < 0) return undefined;

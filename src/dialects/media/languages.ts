@@ -1,4 +1,5 @@
 /** Converts languages of speech: Whisper's engines send `en` or `english`, and each dialect requires one form. */
+import { own } from "../../core/own.ts";
 
 /** Whisper's own list. */
 const CODES =
@@ -20,7 +21,8 @@ const WHISPER_NAMES: Record<string, string> = {
 /** `en` -> `english`. Any other text is returned in lower case. */
 export function languageName(language: string): string {
 	const code = language.toLowerCase();
-	if (WHISPER_NAMES[code]) return WHISPER_NAMES[code];
+	const name = own(WHISPER_NAMES, code);
+	if (name !== undefined) return name;
 	if (!CODES.includes(code)) return code;
 	return new Intl.DisplayNames("en", { type: "language" }).of(code)?.toLowerCase() ?? code;
 }

@@ -3,6 +3,7 @@
  * route accepts only the model's own speakers. Other fields, such as `instructions`, reach hosts that know them.
  */
 import * as z from "zod";
+import { own } from "../../core/own.ts";
 import { present } from "../../core/present.ts";
 import type { SpeechInput } from "../../tasks/text-to-speech/index.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
@@ -43,7 +44,7 @@ const reader: Reader = {
 		const { model: _, input, voice, response_format, speed, stream_format, ...others } = request;
 		if (stream_format === "sse") throw badInput("'/stream_format' must be 'audio'");
 		const name = typeof voice === "object" ? voice?.id : voice;
-		const speakers: readonly string[] | undefined = SPEAKERS[id];
+		const speakers: readonly string[] | undefined = own(SPEAKERS, id);
 		if (strict && name && speakers && !speakers.includes(name))
 			throw badInput(`enum value not in ${speakers.join(",")} at '/voice'`);
 		const defaultVoice = typeof defaults.speaker === "string" ? defaults.speaker : undefined;

@@ -1,5 +1,6 @@
 /** Text to speech: MeloTTS, which answers in JSON, and Deepgram's Aura, which answers with the audio file. */
 import * as z from "zod";
+import { own } from "../../core/own.ts";
 import { present } from "../../core/present.ts";
 import { encodeBase64 } from "../../media/base64.ts";
 import type { Media } from "../../media/media.ts";
@@ -49,7 +50,7 @@ const SAMPLE_RATES = { min: 8_000, max: 48_000 };
 const MAX_BIT_RATE = 650_000;
 
 const auraFields = (model: Model) => {
-	const speakers = SPEAKERS[model.id];
+	const speakers = own(SPEAKERS, model.id);
 	return {
 		text: z.string(),
 		speaker: (speakers ? z.enum(speakers) : z.string()).optional(),

@@ -6,6 +6,7 @@
  */
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
+import { own } from "../../core/own.ts";
 
 const text = z.string();
 const number = z.number().nullable().catch(null).default(null);
@@ -126,8 +127,7 @@ function withoutType(action: unknown): unknown {
 	return fields;
 }
 
-const toolOf = (name: string): ClientTool | undefined =>
-	Object.hasOwn(CLIENT_TOOLS, name) ? CLIENT_TOOLS[name as ClientToolName] : undefined;
+const toolOf = (name: string): ClientTool | undefined => own<ClientTool>(CLIENT_TOOLS, name);
 
 export function isClientTool<Tool extends { type: string; [field: string]: unknown }>(
 	tool: Tool,

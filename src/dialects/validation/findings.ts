@@ -5,6 +5,7 @@
  * so their wording follows that of its `minProperties`.
  */
 import type { z } from "zod";
+import { own } from "../../core/own.ts";
 import type { ZodSchema } from "./schema-place.ts";
 import {
 	acceptedTypes,
@@ -132,7 +133,7 @@ const JSON_TYPES: Record<string, string> = {
 };
 
 function expectedTypes(issue: IssueOf<"invalid_type">, place: SchemaPlace): string[] {
-	const expected = JSON_TYPES[issue.expected] ?? issue.expected;
+	const expected = own(JSON_TYPES, issue.expected) ?? issue.expected;
 	const accepted = acceptedTypes(placeAt(place, issue.path).schema);
 	// An issue of a union's branch may concern another schema than the one at its path.
 	const isSameSchema = accepted.some(

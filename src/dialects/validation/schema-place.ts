@@ -1,5 +1,6 @@
 /** Finds the zod schema of one place in the inputs, which zod's issues do not contain. */
 import type { z } from "zod";
+import { own } from "../../core/own.ts";
 
 export type ZodSchema = z.core.$ZodType;
 export type Path = readonly PropertyKey[];
@@ -124,7 +125,7 @@ function childOf(schema: ZodSchema, key: PropertyKey, value: unknown): ZodSchema
 	const { def } = unwrap(schema)._zod;
 	switch (def.type) {
 		case "object":
-			return (typeof key === "string" ? def.shape[key] : undefined) ?? def.catchall;
+			return (typeof key === "string" ? own(def.shape, key) : undefined) ?? def.catchall;
 		case "array":
 			return def.element;
 		case "record":

@@ -2,6 +2,7 @@
  * The models of `cloudflare/auto` (https://developers.cloudflare.com/ai-gateway/features/routing/auto-router, 2026-11), and the tier
  * of each. The product does not publish how it compares models; the tiers are our own.
  */
+import { own } from "../../core/own.ts";
 
 /** 1: small and cheap. 2: general. 3: the strongest of their provider. */
 export type Tier = 1 | 2 | 3;
@@ -41,7 +42,7 @@ const TIER_2_USD = 8;
 
 /** `outputUsd`: per million output tokens. Absent: the price is unknown. */
 export function tierOf(id: string, outputUsd: number | undefined): Tier {
-	const known = Object.hasOwn(TIERS, id) ? TIERS[id] : undefined;
+	const known = own(TIERS, id);
 	if (known !== undefined) return known;
 	if (outputUsd === undefined) return 2;
 	if (outputUsd <= TIER_1_USD) return 1;

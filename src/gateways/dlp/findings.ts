@@ -1,4 +1,5 @@
 /** Which profiles of a gateway's rules a text matches, and what follows. */
+import { own } from "../../core/own.ts";
 import { type CustomProfiles, findsCustom } from "../profiles/custom-profiles.ts";
 import { contains, PROFILES } from "../profiles/profiles.ts";
 import type { GatewaySettings } from "../settings.ts";
@@ -49,9 +50,9 @@ export function findingsOf(
 	const names = new Set(applying.flatMap(({ profiles }) => profiles));
 	const customProfiles = applying[0]?.customProfiles ?? {};
 	const matched = [...names].filter((name) => {
-		const profile = Object.hasOwn(PROFILES, name) ? PROFILES[name] : undefined;
+		const profile = own(PROFILES, name);
 		if (profile) return texts.some((text) => contains(text, profile));
-		const custom = Object.hasOwn(customProfiles, name) ? customProfiles[name] : undefined;
+		const custom = own(customProfiles, name);
 		return custom && texts.some((text) => findsCustom(text, custom));
 	});
 	if (matched.length === 0) return undefined;

@@ -1,4 +1,5 @@
 /** Parts of OTLP/JSON (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding) that traces and metrics share. */
+import { own } from "../../core/own.ts";
 import type { EndedRequest } from "../ended-request.ts";
 
 export type Value = string | number | boolean;
@@ -50,7 +51,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 };
 
 export function operationOf({ end: { modelType = "Text Generation" } }: EndedRequest): string {
-	return OPERATIONS[modelType] ?? modelType.toLowerCase().replaceAll(/[^a-z]+/g, "_");
+	return own(OPERATIONS, modelType) ?? modelType.toLowerCase().replaceAll(/[^a-z]+/g, "_");
 }
 
 /** `undefined`: the request has succeeded. */

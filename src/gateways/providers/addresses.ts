@@ -3,6 +3,7 @@
  * an address of this table, or that of a custom provider: its path cannot leave the base address.
  */
 import { AiError } from "../../core/errors.ts";
+import { own } from "../../core/own.ts";
 
 export interface KeyHeader {
 	name: string;
@@ -108,8 +109,7 @@ function vertexHost(region: string): string {
 	return region === "us" || region === "eu" ? `aiplatform.${region}.rep` : `${region}-aiplatform`;
 }
 
-const rowOf = (slug: string): ProviderRow | undefined =>
-	Object.hasOwn(PROVIDERS, slug) ? PROVIDERS[slug] : undefined;
+const rowOf = (slug: string): ProviderRow | undefined => own(PROVIDERS, slug);
 
 /** The endpoint of a request: the address in a header of the provider's SDK, or else its path. */
 export function endpointOf(provider: string, path: string, headers: Headers): string {

@@ -1,4 +1,5 @@
 /** The model that the path of a provider's endpoint names, for providers whose bodies do not. */
+import { own } from "../../core/own.ts";
 
 const PATTERNS: Readonly<Record<string, RegExp>> = {
 	"aws-bedrock": /\/model\/([^/?]+)\//,
@@ -10,7 +11,7 @@ const PATTERNS: Readonly<Record<string, RegExp>> = {
 
 /** `endpoint`: the path below the provider's address, with its query. */
 export function modelInPath(provider: string, endpoint: string): string | undefined {
-	const pattern = Object.hasOwn(PATTERNS, provider) ? PATTERNS[provider] : undefined;
+	const pattern = own(PATTERNS, provider);
 	const [, model] = pattern?.exec(endpoint.replace(/\?.*$/, "")) ?? [];
 	return model === undefined ? undefined : decodedPath(model);
 }

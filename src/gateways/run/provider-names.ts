@@ -4,6 +4,7 @@
  */
 import { asQuestion, didYouMean } from "../../core/did-you-mean.ts";
 import { AiError } from "../../core/errors.ts";
+import { own } from "../../core/own.ts";
 import type { Catalog } from "../../models/catalog.ts";
 import { authorOf, isThirdPartyId, THIRD_PARTY_AUTHORS } from "../../models/third-party.ts";
 import type { Caller } from "../../pipeline/request.ts";
@@ -59,7 +60,7 @@ const MEANT: Readonly<Record<string, string>> = {
 
 /** 2008, with the provider that is probably meant. */
 export function unknownProvider(slug: string): AiError {
-	const meant = Object.hasOwn(MEANT, slug) ? MEANT[slug] : undefined;
+	const meant = own(MEANT, slug);
 	const shown = slug.slice(0, MAX_SHOWN_CHARACTERS);
 	return invalidProvider(
 		slug,
@@ -76,7 +77,7 @@ export function authorOfSlug(slug: string): string {
 
 /** `undefined`: the models of the provider are in no catalogue, so that only its own routes can be called. */
 export function authorIfKnown(slug: string): string | undefined {
-	const author = AUTHOR_OF_SLUG[slug] ?? slug;
+	const author = own(AUTHOR_OF_SLUG, slug) ?? slug;
 	return Object.hasOwn(PROVIDERS, author) ? author : undefined;
 }
 
@@ -102,9 +103,10 @@ export function isProviderModel(id: string): boolean {
  */
 export async function idOfNamed(name: string, caller: Caller, services: GatewayServices): Promise<string> {
 	const slug = name.slice(0, Math.max(0, name.indexOf("/")));
-	if (!Object.hasOwn(AUTHOR_OF_SLUG, slug) || services.routing.find(name)?.named) return name;
+	const author = own(AUTHOR_OF_SLUG, slug);
+	if (author === undefined || services.routing.find(name)?.named) return name;
 	if ((await modelOf(name, caller, services)) !== name) return name;
-	return `${AUTHOR_OF_SLUG[slug]}${name.slice(slug.length)}`;
+	return `${author}${name.slice(slug.length)}`;
 }
 
 /** The slug of the provider that has a model, by the model's id. A model of the operator's own (`acme/chat`) has that of Workers AI. */

@@ -5,6 +5,7 @@
  */
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
+import { own } from "../../core/own.ts";
 import type { Catalog } from "../../models/catalog.ts";
 import { passedHops } from "../../outbound/hops.ts";
 import type { KeyLimit } from "../../providers/provider-key.ts";
@@ -130,7 +131,7 @@ export function modelTarget(
 			catalog: unpriced(services.catalog),
 			routing: services.accountRouting({
 				name: author,
-				provider: PROVIDERS[author] as Provider,
+				provider: own(PROVIDERS, author) as Provider,
 				key: credential.key,
 				backend: backendOf(author, account),
 				headers: {},

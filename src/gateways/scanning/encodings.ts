@@ -2,6 +2,7 @@
  * Encodings in which a text hides another: `data:` addresses, base64, percent-encoding, escapes of JSON and HTML, and characters that
  * look like others.
  */
+import { own } from "../../core/own.ts";
 import { decodeBase64 } from "../../media/base64.ts";
 
 const DATA_ADDRESS = /data:([^,"'<>]{0,100}),/gi;
@@ -59,7 +60,7 @@ export const unescaped = (text: string): string =>
 		.replace(
 			ESCAPE,
 			(whole, unit?: string, point?: string, byte?: string, hex?: string, digits?: string, name = "") => {
-				const named = NAMED[name.toLowerCase()];
+				const named = own(NAMED, name.toLowerCase());
 				if (named !== undefined) return named;
 				const code =
 					digits === undefined ? Number.parseInt(unit ?? point ?? byte ?? hex ?? "", 16) : Number(digits);

@@ -6,6 +6,7 @@ import { Buffer } from "node:buffer";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
+import { own } from "../../core/own.ts";
 import { concat } from "../../media/bytes.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import { WEIGHTS_FILE } from "./records.ts";
@@ -91,7 +92,7 @@ function readHeader(json: Uint8Array, maxRank: number): { bytes: number; rank: n
 	let rank = 0;
 	for (const [name, { dtype, shape, data_offsets }] of tensors) {
 		const [from, to] = data_offsets;
-		const bits = Object.hasOwn(FLOAT_BITS, dtype) ? FLOAT_BITS[dtype] : undefined;
+		const bits = own(FLOAT_BITS, dtype);
 		if (bits === undefined)
 			throw invalidTensor(name, `expected a dtype of ${Object.keys(FLOAT_BITS).join(", ")}, found another`);
 		if (from !== at) throw invalidTensor(name, `expected data from byte ${at}, found ${from}`);

@@ -1,5 +1,6 @@
 /** The lines of the files of results, in the formats of the APIs. */
 import { isRecord, parseRecord } from "../../core/json.ts";
+import { own } from "../../core/own.ts";
 import type { BatchApi } from "./records.ts";
 
 /** An answer of a route. `text`: its body. */
@@ -128,7 +129,7 @@ function googleError(text: string, status: number): object {
 	const error = parseRecord(text)?.error;
 	const { message, status: name } = isRecord(error) ? error : {};
 	return {
-		code: (typeof name === "string" ? GOOGLE_CODES[name] : undefined) ?? GOOGLE_UNKNOWN,
+		code: (typeof name === "string" ? own(GOOGLE_CODES, name) : undefined) ?? GOOGLE_UNKNOWN,
 		message: typeof message === "string" ? message : `${status}: ${text.slice(0, MAX_MESSAGE_CHARACTERS)}`,
 	};
 }

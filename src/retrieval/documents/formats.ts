@@ -3,6 +3,7 @@
  * (developers.cloudflare.com/workers-ai/features/markdown-conversion/supported-formats).
  */
 import { isLeftOut } from "../../core/left-out.ts";
+import { own } from "../../core/own.ts";
 
 /** A kind has one module (`kinds.ts`), which a deployment can leave out. */
 export const DOCUMENT_KINDS = ["pdf", "images", "html", "xml", "spreadsheets", "docx", "odt", "csv"] as const;
@@ -80,10 +81,8 @@ const MAX_LABEL = 100;
 export function detect(name: string, sentType: string): Detected {
 	const extension = /\.[a-z0-9]+$/i.exec(name)?.[0].toLowerCase() ?? "";
 	const essence = sentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-	const type = Object.hasOwn(ALIASES, essence) ? ALIASES[essence] : essence;
-	const known = Object.hasOwn(KNOWN, extension)
-		? KNOWN[extension]
-		: Object.values(KNOWN).find(({ mimeType }) => mimeType === type);
+	const type = own(ALIASES, essence) ?? essence;
+	const known = own(KNOWN, extension) ?? Object.values(KNOWN).find(({ mimeType }) => mimeType === type);
 	const mimeType = known?.mimeType ?? (type || "application/octet-stream");
 	const label = extension ? `${extension} (${mimeType})` : mimeType;
 	return { mimeType, kind: known?.kind, label: label.slice(0, MAX_LABEL) };

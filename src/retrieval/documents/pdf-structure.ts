@@ -3,6 +3,7 @@
  * document's own roles by them.
  */
 import type { Element, ElementContent, Nodes } from "hast";
+import { own } from "../../core/own.ts";
 import type { PDFDocumentProxy } from "./pdf-types.ts";
 
 type Page = Awaited<ReturnType<PDFDocumentProxy["getPage"]>>;
@@ -103,7 +104,7 @@ function nodesOf(node: StructureNode, page: PageTexts): ElementContent[] {
 	}
 	if (node.role === "Link") return linkOf(node, page);
 	if (node.role === "L") return [listOf(node, page)];
-	const tagName = Object.hasOwn(TAGS, node.role) ? TAGS[node.role] : undefined;
+	const tagName = own(TAGS, node.role);
 	const children = contentOf(node, page);
 	return tagName === undefined ? children : [element(tagName, children)];
 }

@@ -4,6 +4,7 @@
  */
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
+import { own } from "../../core/own.ts";
 import { isList, readFilter } from "../vectors/filter.ts";
 import { truncated } from "../vectors/metadata.ts";
 import type { FilterCondition, FilterValue } from "../vectors/records.ts";
@@ -47,7 +48,7 @@ function legacy(value: unknown): FilterCondition[] {
 	const { filters, key, type } = value;
 	if (type === "and" && Array.isArray(filters)) return filters.flatMap(legacy);
 	if (type === "or" && Array.isArray(filters)) return [alternatives(filters)];
-	const operator = Object.hasOwn(COMPARISONS, String(type)) ? COMPARISONS[String(type)] : undefined;
+	const operator = own(COMPARISONS, String(type));
 	if (operator === undefined || typeof key !== "string")
 		throw searchFailure(
 			"searchFilterInvalid",

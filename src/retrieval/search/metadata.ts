@@ -1,5 +1,6 @@
 /** The metadata of items: the fields by which they are filtered and boosted, and their values. */
 import { isRecord } from "../../core/json.ts";
+import { own } from "../../core/own.ts";
 import type { MetadataIndex } from "../vectors/records.ts";
 import { searchFailure } from "./failures.ts";
 import { MAX_METADATA_BYTES } from "./limits.ts";
@@ -15,9 +16,7 @@ export const BUILT_IN: Readonly<Record<string, FieldType>> = {
 const SECOND_MS = 1_000;
 
 export const typeOfField = (field: string, custom: readonly CustomField[]): FieldType | undefined =>
-	Object.hasOwn(BUILT_IN, field)
-		? BUILT_IN[field]
-		: custom.find(({ field_name }) => field_name === field)?.data_type;
+	own(BUILT_IN, field) ?? custom.find(({ field_name }) => field_name === field)?.data_type;
 
 /** The metadata indexes of the vectors. Times are seconds. */
 export const metadataIndexes = (custom: readonly CustomField[]): MetadataIndex[] =>

@@ -1,5 +1,6 @@
 /** The metadata of vectors: its rules, and the values that a metadata index has. */
 import { isRecord } from "../../core/json.ts";
+import { own } from "../../core/own.ts";
 import { metadataInvalid, metadataTooLarge } from "./failures.ts";
 import { INDEXED_STRING_BYTES, MAX_METADATA_BYTES } from "./limits.ts";
 import type { MetadataType } from "./records.ts";
@@ -61,7 +62,7 @@ export function nested(values: readonly (readonly [property: string, value: unkn
 		const last = keys.pop() ?? property;
 		let place = result;
 		for (const key of keys) {
-			const inner = Object.hasOwn(place, key) ? place[key] : undefined;
+			const inner = own(place, key);
 			const next = isRecord(inner) ? inner : {};
 			Object.defineProperty(place, key, {
 				value: next,

@@ -3,6 +3,7 @@
  * provider (`google-ai-studio/gemini-embedding-001`).
  */
 import { type AiError, toAiError } from "../../core/errors.ts";
+import { own } from "../../core/own.ts";
 import { loadDialect } from "../../dialects/index.ts";
 import { onlyFor } from "../../dialects/route-dialect.ts";
 import {
@@ -74,7 +75,7 @@ export function searchModels({ caller, gateway, signal }: ModelCaller, services:
 		},
 		async openAi(endpoint, sent) {
 			const id = services.uuid();
-			const route = OPENAI_ROUTES[endpoint];
+			const route = own(OPENAI_ROUTES, endpoint);
 			if (!route) throw new TypeError(`${endpoint} is no route`);
 			const model = await idOfNamed(sent.model, caller, services);
 			const fields = { ...sent, model };

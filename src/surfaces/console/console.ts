@@ -7,6 +7,7 @@
  */
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
+import { own } from "../../core/own.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 
 export const CONSOLE_PATH = "/console";
@@ -94,7 +95,7 @@ async function serveFile(c: Context, { services: { assets } }: AppCall, file: st
 	return new Response(found.body, {
 		headers: {
 			...SECURITY,
-			"content-type": MEDIA_TYPES[extension] ?? "application/octet-stream",
+			"content-type": own(MEDIA_TYPES, extension) ?? "application/octet-stream",
 			"cache-control": cacheControl(file),
 			vary: "accept-encoding",
 			// The runtime compresses the body.

@@ -3,6 +3,7 @@
  * AI Gateway.
  */
 import { AiError } from "../../core/errors.ts";
+import { own } from "../../core/own.ts";
 import { withSurfaceFields } from "../../dialects/gemini/surface-fields.ts";
 import { otherDialects } from "../../dialects/index.ts";
 import { onlyFor, type RouteDialect } from "../../dialects/route-dialect.ts";
@@ -70,7 +71,7 @@ export function geminiRun(
 ): { request: InferenceRequest; respond(reply: Reply, requestId: string): Response } | undefined {
 	const { fields: _, method: name = "", sse: __, ...request } = call;
 	if (name === "countTokens") return undefined;
-	const method = Object.hasOwn(RUN_METHODS, name) ? RUN_METHODS[name] : undefined;
+	const method = own(RUN_METHODS, name);
 	if (!method) {
 		const problem = name === "" ? "No method" : `Unknown method ${name.slice(0, 64)}`;
 		throw new AiError("noRoute", `${problem}: use ${GEMINI_METHODS.join(", ")}`);

@@ -1,5 +1,6 @@
 /** The handler of batches: each line runs like a request of its route, in the gateway that the batch names. */
 import { type AiError, toAiError } from "../../core/errors.ts";
+import { own } from "../../core/own.ts";
 import { loadDialect } from "../../dialects/index.ts";
 import { onlyFor, requireModel } from "../../dialects/route-dialect.ts";
 import {
@@ -34,7 +35,7 @@ const PRIORITY: readonly [string, string] = ["x-ganglion-priority", "batch"];
 const NO_SHADOWS = new ShadowRoutes();
 
 const routeOf = (endpoint: string): OpenaiRoute => {
-	const route = OPENAI_ROUTES[endpoint];
+	const route = own(OPENAI_ROUTES, endpoint);
 	if (!route) throw new TypeError(`${endpoint} has no batches`);
 	return route;
 };

@@ -1,4 +1,5 @@
 /** Batches in the format of Google's Gemini API: long-running operations. */
+import { own } from "../../core/own.ts";
 import { type BatchRecord, hasEnded } from "../../jobs/batches/records.ts";
 
 const ENDPOINT = "/gemini/";
@@ -12,7 +13,7 @@ const METHODS: Readonly<Record<string, string>> = {
 
 export const GEMINI_BATCH_METHODS: readonly string[] = Object.keys(METHODS);
 
-export const geminiEndpoint = (created: string): string => `${ENDPOINT}${METHODS[created]}`;
+export const geminiEndpoint = (created: string): string => `${ENDPOINT}${own(METHODS, created)}`;
 export const isGeminiEndpoint = (endpoint: string): boolean => endpoint.startsWith(ENDPOINT);
 export const geminiMethodOf = (endpoint: string): string => endpoint.slice(ENDPOINT.length);
 

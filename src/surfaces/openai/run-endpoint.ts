@@ -3,6 +3,7 @@
  * `agents` sends it for the models of providers. It has no effect for models of Workers AI, whose format is their own.
  */
 import { isRecord } from "../../core/json.ts";
+import { own } from "../../core/own.ts";
 import { badInput, invalidInput } from "../../dialects/invalid-input.ts";
 import { onlyFor } from "../../dialects/route-dialect.ts";
 import type { RunModel } from "../../gateways/run/model-in-gateway.ts";
@@ -45,7 +46,7 @@ function endpointRoute(model: string, options: unknown): OpenaiRoute | undefined
 	const endpoint = isRecord(options) ? (options.openaiEndpoint ?? undefined) : undefined;
 	if (endpoint === undefined || WORKERS_AI_ID.test(model)) return undefined;
 	const path = ENDPOINTS.find((known) => endpoint === `${VERSION}${known}`);
-	const route = path === undefined ? undefined : OPENAI_ROUTES[path];
+	const route = own(OPENAI_ROUTES, path);
 	if (route) return route;
 	const known = ENDPOINTS.map((each) => `${VERSION}${each}`);
 	throw invalidInput(`options.openaiEndpoint: expected ${known.join(", ")}`);

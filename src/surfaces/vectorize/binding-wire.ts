@@ -3,6 +3,7 @@
  * envelope, and `{code, error}` with the status of a failure.
  */
 import { AiError } from "../../core/errors.ts";
+import { own } from "../../core/own.ts";
 import {
 	deleteVectors,
 	describeIndex,
@@ -29,7 +30,7 @@ const OPERATIONS: Readonly<Record<string, WireOperation>> = {
 /** The result of a request of the class. Throws `AiError`. */
 export function wireResult(call: IndexCall): Promise<object> {
 	const { method, url } = call.request;
-	const operation = OPERATIONS[new URL(url).pathname];
+	const operation = own(OPERATIONS, new URL(url).pathname);
 	if (operation?.method !== method) throw new AiError("noRoute");
 	return operation.run(call);
 }

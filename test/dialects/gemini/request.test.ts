@@ -239,6 +239,15 @@ describe("a request of generateContent", () => {
 		]);
 	});
 
+	it.each(["constructor", "toString", "__proto__"])("has audio of the format %s as it was sent", (format) => {
+		const { messages } = read({
+			contents: [user({ inlineData: { mimeType: `audio/${format}`, data: "AAAA" } })],
+		});
+		expect(messages[0]?.content).toEqual([
+			{ type: "input_audio", input_audio: { data: "AAAA", format: format.toLowerCase() } },
+		]);
+	});
+
 	it("has audio, image URLs and files as parts", () => {
 		const { messages } = read({
 			contents: [

@@ -458,6 +458,8 @@ describe("images of a model with prices for tokens", () => {
 		["low", "741.81"],
 		["medium", "2880"],
 		["high", "11345.45"],
+		["constructor", "2880"],
+		["__proto__", "2880"],
 	])("are billed by their size and quality if the host does not count: %s", async (quality, expected) => {
 		// 272, 1056 or 4160 tokens at 30 dollars a million, besides the prompt
 		const { neurons } = await generate(undefined, { quality });
@@ -465,12 +467,15 @@ describe("images of a model with prices for tokens", () => {
 		expect(Number(neurons) - Number(expected)).toBeLessThan(5);
 	});
 
-	it("reserve those of the best quality", async () => {
-		const body = { prompt: "a fox", width: 1024, height: 1024 };
-		const { post } = testGateway({ vars });
-		const explained = await post(`/explain/${MODEL}`, body);
-		const { result } = await explained.json<{ result: { estimate: { neurons: number } } }>();
-		// 4160 tokens
-		expect(result.estimate.neurons).toBeGreaterThan(11_345.45);
-	});
+	it.each([undefined, "constructor"])(
+		"reserve those of the best quality if the quality is %s",
+		async (quality) => {
+			const body = { prompt: "a fox", width: 1024, height: 1024, ...(quality && { quality }) };
+			const { post } = testGateway({ vars });
+			const explained = await post(`/explain/${MODEL}`, body);
+			const { result } = await explained.json<{ result: { estimate: { neurons: number } } }>();
+			// 4160 tokens
+			expect(result.estimate.neurons).toBeGreaterThan(11_345.45);
+		},
+	);
 });

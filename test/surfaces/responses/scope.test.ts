@@ -63,6 +63,16 @@ describe("the tokens of an account", () => {
 		expect((await create(ada, { conversation: body.id })).status).toBe(200);
 	});
 
+	it.each(["constructor", "toString"])("get an id for an item of the unknown type %s", async (type) => {
+		const { call, createToken } = accounts();
+		const ada = await createToken(["Workers AI Run"]);
+		const { body } = await call(ada, "POST", "/conversations", { items: [{ type }] });
+		const listed = await call(ada, "GET", `/conversations/${body.id}/items`);
+		expect(listed.body.data).toEqual([
+			expect.objectContaining({ type, id: expect.stringMatching(/^item_[0-9a-f]{32}$/) }),
+		]);
+	});
+
 	it("get their own items for the ids that they have chosen, also if another token has chosen the same one", async () => {
 		const { call, create, createToken } = accounts();
 		const [ada, ben, owner] = [

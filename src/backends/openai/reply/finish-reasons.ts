@@ -2,6 +2,7 @@
  * The finish reasons of engines, as OpenAI's. Clients with typed replies refuse any other value. A reason that is not in the table
  * says that the answer has ended, so it is `stop`.
  */
+import { own } from "../../../core/own.ts";
 import { isUnread, type OutputState } from "../../output-state.ts";
 
 /** The answer is not complete: the engine gave it up. */
@@ -59,7 +60,7 @@ export function readFinishReason(sent: unknown): string | undefined {
 		.trim()
 		.toLowerCase()
 		.replaceAll("-", "_");
-	return Object.hasOwn(REASONS, name) ? REASONS[name] : "stop";
+	return own(REASONS, name) ?? "stop";
 }
 
 /** The tool calls of a choice. `cut`: the arguments of one are not complete. */

@@ -1,5 +1,6 @@
 /** Replies of the Responses API, their items and events, in the forms that proxies and copies of it send, as the API's own. */
 import { isRecord } from "../../../core/json.ts";
+import { own } from "../../../core/own.ts";
 
 /** An item without a type is a call, or a message. */
 export function usualItem(sent: unknown): unknown {
@@ -26,7 +27,7 @@ const TYPES: Readonly<Record<string, string>> = { "response.done": "response.com
 export function usualEvent(sent: unknown, name: string | undefined): unknown {
 	if (!isRecord(sent)) return sent;
 	const type = typeof sent.type === "string" ? sent.type : name;
-	const usual = type === undefined ? undefined : (TYPES[type] ?? type);
+	const usual = own(TYPES, type) ?? type;
 	const hasObject = isRecord(sent.arguments);
 	if (usual === sent.type && !hasObject) return sent;
 	return { ...sent, type: usual, ...(hasObject && { arguments: JSON.stringify(sent.arguments) }) };

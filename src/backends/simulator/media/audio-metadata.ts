@@ -1,6 +1,7 @@
 /** Reads the headers of audio files. Nothing is decoded, so all formats with readable headers are supported. */
 import { type IAudioMetadata, parseBuffer } from "music-metadata";
 import { AiError } from "../../../core/errors.ts";
+import { own } from "../../../core/own.ts";
 import type { Media } from "../../../media/media.ts";
 import { hasTextAt, mediaTypeOf } from "../../../media/types.ts";
 import { taggedText } from "./audio-tags.ts";
@@ -80,6 +81,6 @@ const FORMAT_NAMES: Record<string, string> = {
 
 /** The parser names MP4 files by their brands (`M4A/mp42/isom`). */
 function nameOf(container = "", codec = ""): string {
-	const name = FORMAT_NAMES[container] ?? container.split("/")[0] ?? "";
+	const name = own(FORMAT_NAMES, container) ?? container.split("/")[0] ?? "";
 	return /^[\w .-]+$/.test(name) ? name : /^[\w .-]+$/.test(codec) ? codec : "unnamed";
 }

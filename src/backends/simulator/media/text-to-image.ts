@@ -6,6 +6,7 @@
 import { encode as encodePng } from "fast-png";
 import { encode as encodeJpeg } from "jpeg-js";
 import { AiError } from "../../../core/errors.ts";
+import { own } from "../../../core/own.ts";
 import type { Media } from "../../../media/media.ts";
 import type { ImageInput } from "../../../tasks/text-to-image/index.ts";
 import { measureImage } from "./measure-image.ts";
@@ -77,7 +78,7 @@ function writeLabel({ width, height, pixels }: Canvas): void {
 	for (let y = 0; y < LETTER_HEIGHT * scale && top + y < height; y++)
 		for (let x = 0; x < LABEL.length * (LETTER_WIDTH + 1) * scale && left + x < width; x++) {
 			const column = Math.floor(x / scale);
-			const letter = LETTERS[LABEL[Math.floor(column / (LETTER_WIDTH + 1))] ?? ""];
+			const letter = own(LETTERS, LABEL[Math.floor(column / (LETTER_WIDTH + 1))]);
 			const row = letter?.[Math.floor(y / scale)] ?? 0;
 			if ((row >> (LETTER_WIDTH - 1 - (column % (LETTER_WIDTH + 1)))) & 1)
 				pixels[(top + y) * width + left + x] = WHITE;

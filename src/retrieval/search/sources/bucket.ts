@@ -1,4 +1,5 @@
 /** Reads a bucket of R2: each object is an item, whose bytes are read when it is indexed. An object is new if its ETag is. */
+import { own } from "../../../core/own.ts";
 import type { PlaceEnd } from "../durable/place-table.ts";
 import { isSupported, maxBytesOf } from "../markdown.ts";
 import type { CustomField, FieldType } from "../records.ts";
@@ -105,7 +106,7 @@ function itemOf(
 		...{ place: key, key, size, checksum: etag, contentType: file.mimeType, fileName: key },
 		metadata: Object.fromEntries(
 			custom.flatMap(({ data_type, field_name }) => {
-				const text = Object.hasOwn(customMetadata, field_name) ? customMetadata[field_name] : undefined;
+				const text = own(customMetadata, field_name);
 				const value = text === undefined ? undefined : typedValue(text, data_type);
 				return value === undefined ? [] : [[field_name, value]];
 			}),

@@ -1,4 +1,5 @@
 /** How the bytes of a page are converted. The server's media type decides; bytes that contradict it are no page. */
+import { own } from "../../../core/own.ts";
 import type { FetchedPage } from "./fetch-page.ts";
 
 export interface PageKind {
@@ -27,7 +28,7 @@ export function pageKind(
 	url: string,
 ): PageKind | undefined {
 	const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-	const extension = Object.hasOwn(EXTENSIONS, type) ? EXTENSIONS[type] : undefined;
+	const extension = own(EXTENSIONS, type);
 	if (extension === undefined || bytes.length === 0) return undefined;
 	const start = new TextDecoder("latin1").decode(bytes.subarray(0, SNIFFED_BYTES));
 	const isPdf = start.startsWith(PDF);

@@ -4,6 +4,7 @@
  */
 import { hasPassed } from "../../../../core/elapsed.ts";
 import { AiError } from "../../../../core/errors.ts";
+import { own } from "../../../../core/own.ts";
 import { CallDeadline } from "../../../../outbound/deadline.ts";
 import { DATABASE_CALL } from "../../../../outbound/limits.ts";
 import { indexNotFound } from "../../failures.ts";
@@ -158,5 +159,5 @@ function failureOf(error: unknown, name: string, index: string): AiError {
 	const code = codeOf(error);
 	if (GONE.has(code)) return indexNotFound(index);
 	if (!SQLSTATE.test(code)) return storeFailed(name, "cannot be reached", error);
-	return storeFailed(name, `${PROBLEMS[code] ?? "has refused a query"} (SQLSTATE ${code})`);
+	return storeFailed(name, `${own(PROBLEMS, code) ?? "has refused a query"} (SQLSTATE ${code})`);
 }
