@@ -64,8 +64,6 @@ export interface Bearer {
 	credential: Credential;
 	/** The account of the token. Absent for the operator, whose credential is valid for all. */
 	account?: string;
-	/** With `ALLOW_ANONYMOUS`: the text is not the operator's token. It may be any, also a provider's key. */
-	unread?: true;
 }
 
 const BEARER = /^Bearer +([!-~]+)$/i;
@@ -75,7 +73,6 @@ const MAX_CACHED_TOKENS = 20_000;
 /** A longer text is not a token, and is not cached. */
 const MAX_CACHED_CHARACTERS = 256;
 const OPERATOR: Bearer = { credential: { kind: "operator" } };
-const ANYBODY: Bearer = { ...OPERATOR, unread: true };
 
 const NO_ADMIN_TOKEN =
 	"A request was refused (401). No ADMIN_TOKEN is set, and tokens cannot be made without it: set that secret (docs/accounts.md)";
@@ -94,22 +91,16 @@ export function credentialReader({ allowAnonymous, adminToken }: Access): Creden
 		warned = true;
 		throw new AiError("authentication");
 	};
-	const isAdmin = (hash: Uint8Array): boolean =>
-		admin !== undefined && crypto.subtle.timingSafeEqual(hash, admin);
 	return (request, locations) => {
-		if (allowAnonymous && !admin) return ANYBODY;
+		if (allowAnonymous) return OPERATOR;
 		const header = textIn(request, locations);
-		if (allowAnonymous) {
-			const text = BEARER.exec(header ?? "")?.[1];
-			return text !== undefined && isAdmin(digest(text)) ? OPERATOR : ANYBODY;
-		}
 		if (header === undefined) return refuse();
 		const cached = cache.get(header);
 		if (cached) return cached;
 		const text = BEARER.exec(header)?.[1];
 		if (text === undefined) return refuse();
 		const hash = digest(text);
-		if (isAdmin(hash)) return OPERATOR;
+		if (admin && crypto.subtle.timingSafeEqual(hash, admin)) return OPERATOR;
 		const account = accountOfToken(text);
 		if (account === undefined) return refuse();
 		const bearer: Bearer = { credential: { kind: "token", hash: hexadecimal(hash) }, account };

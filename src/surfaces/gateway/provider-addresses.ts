@@ -16,7 +16,6 @@ import {
 	AUTHORIZATION,
 	AZURE_KEY,
 	type CredentialLocation,
-	GATEWAY_AUTHORIZATION,
 	GEMINI_KEYS,
 	SDK_AUTHORIZATION,
 	usedLocation,
@@ -134,9 +133,7 @@ async function stepOf(
 	const used = identity.unauthenticated ? undefined : usedLocation(c.req, locations);
 	const text = used && withoutScheme((used.in === "query" ? query : headers).get(used.name) ?? "");
 	if (used?.in === "header") headers.delete(used.name);
-	// With `ALLOW_ANONYMOUS` any text makes the other header a key, also the key itself.
-	const isAnyText = used === GATEWAY_AUTHORIZATION && identity.bearer?.unread;
-	if (text && !isAnyText) removeKey(headers, text);
+	if (text) removeKey(headers, text);
 	let search = new URL(raw.url).search;
 	for (const { in: place, name } of locations)
 		if (place === "query" && text && withoutScheme(query.get(name) ?? "") === text) {

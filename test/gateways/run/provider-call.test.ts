@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { createApp } from "../../../src/app.ts";
 import { completion, upstream } from "../../gateway.ts";
 import { ADMIN, type ClosedGateway, closedGateway, json } from "../../http/access.ts";
 
@@ -207,18 +206,6 @@ describe("a request with the caller's own key", () => {
 		expect(await response.json()).toEqual(refusal);
 		expect(requests[0]?.headers.get("x-api-key")).toBe(OWN);
 		expect(requests[0]?.headers.has("authorization")).toBe(false);
-	});
-
-	it("with ALLOW_ANONYMOUS may be any text in cf-aig-authorization, also the key, but no token of this gateway", async () => {
-		const { account, requests, services, token } = await world();
-		const app = createApp(services, { allowAnonymous: true, allowedHosts: ["gateway"], adminToken: ADMIN });
-		for (const key of [OWN, token, ADMIN])
-			await app.request(
-				`${HTTP}/${account}/mine/openai/files`,
-				post({}, { "cf-aig-authorization": `Bearer ${key}`, authorization: `Bearer ${key}` }),
-			);
-		// The tokens are dropped, and this endpoint then has no key.
-		expect(requests.map(({ headers }) => headers.get("authorization"))).toEqual([`Bearer ${OWN}`]);
 	});
 
 	it("of Bedrock is in the header of the API that the address has", async () => {
