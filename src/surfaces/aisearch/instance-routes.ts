@@ -34,7 +34,7 @@ export const instanceRoutes: readonly AppRouteDeclaration[] = [
 		async handler(c, { caller, services }) {
 			const query = queryOf(ListQuery(), c);
 			const page = await listInstances(query, { caller, services, namespace: namespaceIn(c) });
-			return pageEnvelope(page, query, (record) => instanceJson(record));
+			return pageEnvelope(page, query, instanceJson);
 		},
 	},
 	{
@@ -69,9 +69,9 @@ export const instanceRoutes: readonly AppRouteDeclaration[] = [
 		output: answer("searchInstanceAnswer"),
 		async handler(c, call) {
 			const stored = await readStored(ConfigChanges(), c.req.raw, call.services);
-			const ofInstance = await instanceCall(c, call);
-			const changed = await changeInstance(stored.fields, ofInstance);
-			return stored.answer(await instanceInfo(ofInstance, changed));
+			const called = await instanceCall(c, call);
+			const changed = await changeInstance(stored.fields, called);
+			return stored.answer(await instanceInfo(called, changed));
 		},
 	},
 	{

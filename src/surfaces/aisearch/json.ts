@@ -38,7 +38,7 @@ export const namespaceJson = ({
 const sourceJson = ({ origin }: Pick<InstanceConfig, "origin">): object =>
 	origin ? { ...origin } : { type: null, source: null };
 
-/** `lastActivity`: of its items, if they were read. */
+/** `lastActivity`: the latest change of its items, which only its own object knows. Absent in lists and after a deletion. */
 export const instanceJson = (
 	{ config: { origin, ...config }, createdAt, id, modifiedAt, namespace, object }: InstanceRecord,
 	lastActivity?: number,
@@ -58,8 +58,9 @@ export const instanceJson = (
 	created_at: time(createdAt),
 	modified_at: time(modifiedAt),
 	last_activity: lastActivity === undefined ? null : time(lastActivity),
-	// Users of the product's account. Here are none.
-	...{ created_by: null, modified_by: null },
+	// The product has ids of users here. Accounts have no users.
+	created_by: null,
+	modified_by: null,
 });
 
 /** Of the older API. */
@@ -152,6 +153,6 @@ export const pageJson = <Value>(
 	{ page, per_page }: { page: number; per_page: number },
 	json: (value: Value) => object,
 ): { result: object[]; result_info: object } => ({
-	result: values.map(json),
+	result: values.map((value) => json(value)),
 	result_info: { count: values.length, page, per_page, total_count: total },
 });

@@ -90,7 +90,7 @@ describe("AiSearchNamespace", () => {
 			],
 		});
 		expect(await namespace.list()).toMatchObject({
-			result: [{ id: "docs" }],
+			result: [{ id: "docs", last_activity: null }],
 			result_info: { count: 1, page: 1, per_page: 20, total_count: 1 },
 		});
 		await namespace.delete("docs");
