@@ -4,107 +4,131 @@ import { asQuestion, didYouMean, misspelledNames } from "../src/core/did-you-mea
 import { readVariables } from "./config-file.ts";
 import { DEV_VARS } from "./dev-settings.ts";
 import { configureNaming, PROJECT_CONFIG } from "./settings.ts";
+import { BadArgument } from "./stop-with.ts";
 
 export const DEFAULT_PORT = "8787";
 
-export const DEV_OPTIONS = [
-	"port",
-	"env",
-	"config",
-	"state",
-	"local-engines",
-	"engine-ports",
-	"engine",
-	"pull",
-	"var",
-];
+const OPTIONS = {
+	port: { type: "string" },
+	env: { type: "string", short: "e" },
+	config: { type: "string", short: "c" },
+	state: { type: "string" },
+	"local-engines": { type: "boolean" },
+	"engine-ports": { type: "string" },
+	engine: { type: "string" },
+	pull: { type: "boolean" },
+	var: { type: "string", multiple: true },
+	help: { type: "boolean", short: "h" },
+} as const;
+export const DEV_OPTIONS = Object.keys(OPTIONS).filter((name) => name !== "help");
 /** The options that wrangler does not know. */
 const OWN_OPTIONS = ["state", "local-engines", "engine-ports", "engine", "pull"];
+/** Options of wrangler that are similar to the ones above. */
+const WRANGLER_OPTIONS = ["tsconfig"];
+/** The values of options. */
+const EXPECTED: Record<string, string> = {
+	port: "a number up to 65535",
+	env: "a name",
+	config: "a file",
+	state: "a folder",
+	"engine-ports": "numbers with commas between them, such as 11434,8080",
+	engine: "local",
+	var: "NAME:VALUE",
+};
 
-/** A mistake in the arguments. The message is for the terminal. */
-export class BadArgument extends Error {}
+const parse = (args: string[]) =>
+	parseArgs({ args, options: OPTIONS, strict: false, allowNegative: true, tokens: true });
+type Tokens = NonNullable<ReturnType<typeof parse>["tokens"]>;
+type OptionToken = Extract<Tokens[number], { kind: "option" }>;
 
-const parsed = (args: string[]) =>
-	parseArgs({
-		args,
-		options: {
-			port: { type: "string" },
-			env: { type: "string", short: "e" },
-			config: { type: "string", short: "c" },
-			state: { type: "string" },
-			"local-engines": { type: "boolean" },
-			"engine-ports": { type: "string" },
-			engine: { type: "string" },
-			pull: { type: "boolean" },
-			var: { type: "string", multiple: true },
-			help: { type: "boolean", short: "h" },
-		},
-		strict: false,
-		allowNegative: true,
-		tokens: true,
-	});
-type Values = ReturnType<typeof parsed>["values"];
-type Tokens = NonNullable<ReturnType<typeof parsed>["tokens"]>;
-
-/** @throws {BadArgument} and {ConfigError}, for a mistake in the variables of the configuration or of the command line. */
+/** Throws a `BadArgument`, or a `ConfigError` for a mistake in variables. */
 export function readDevArguments(args: string[]) {
-	const { values, tokens = [] } = parsed(args);
-	if (values.help) return { help: true } as const;
-	refuseMisspelledOptions(tokens);
-	const port = typeof values.port === "string" ? values.port : DEFAULT_PORT;
-	const address = ["127.0.0.1", readPort(port)] as const;
+	const { tokens = [] } = parse(args);
+	const given = tokens.filter((token) => token.kind === "option");
+	if (flagIn(given, "help")) return { help: true } as const;
+	refuseMisspelledOptions(given);
+	const port = valueIn(given, "port");
+	const address = ["127.0.0.1", readPort(port ?? DEFAULT_PORT)] as const;
 	const cliVars = variablesOf(tokens);
-	const ports = values["engine-ports"];
-	const enginePorts = typeof ports === "string" ? portsIn(ports) : values["local-engines"];
-	if (values.state === true || values.state === "") throw new BadArgument("--state: expected a folder");
-	const runsModels = readEngine(values);
-	const vars = configuredVariables(values);
+	const ports = valueIn(given, "engine-ports");
+	const state = valueIn(given, "state");
+	if (state === "") throw unexpected("state");
+	const pulls = flagIn(given, "pull") ?? false;
+	const runsModels = readEngine(valueIn(given, "engine"), pulls);
+	const vars = configuredVariables(given);
 	// With `--engine local` the routes may name a backend that its start adds.
 	if (!runsModels) configureNaming({ ...vars, ...DEV_VARS, ...cliVars });
 	return {
 		help: false,
-		...{ address, cliVars, enginePorts, runsModels, vars },
+		address,
+		cliVars,
+		enginePorts: ports === undefined ? flagIn(given, "local-engines") : portsIn(ports),
 		/** If it is given. */
-		port: values.port === undefined ? undefined : port,
-		state: values.state,
-		pulls: values.pull === true,
-		ofWrangler: argumentsOfWrangler(args, tokens),
+		port,
+		pulls,
+		runsModels,
+		state,
+		vars,
+		wranglerArguments: argumentsOfWrangler(args, given),
 	} as const;
 }
 
+const unexpected = (option: string, found = "nothing"): BadArgument =>
+	new BadArgument(`--${option}: expected ${EXPECTED[option] ?? "true or false"}, found ${found}`);
+
+const lastOf = (given: readonly OptionToken[], name: string): OptionToken | undefined =>
+	given.findLast((token) => token.name === name);
+
+/** The value of an option that has one. */
+function valueIn(given: readonly OptionToken[], name: string): string | undefined {
+	const token = lastOf(given, name);
+	if (!token) return undefined;
+	const { inlineValue, value } = token;
+	// The parser takes the next option as the value.
+	if (value === undefined || (!inlineValue && value.startsWith("--"))) throw unexpected(name);
+	return value;
+}
+
+/** An option without a value, or with one as wrangler's: `--pull`, `--no-pull`, `--pull=false`. */
+function flagIn(given: readonly OptionToken[], name: string): boolean | undefined {
+	const token = lastOf(given, name);
+	if (!token) return undefined;
+	if (token.value === undefined) return !token.rawName.startsWith("--no-");
+	if (token.value !== "true" && token.value !== "false") throw unexpected(name, token.value);
+	return token.value === "true";
+}
+
 /** Without the arguments that only the script reads. */
-function argumentsOfWrangler(args: readonly string[], tokens: Tokens): string[] {
-	const ownOptions = tokens.filter((token) => token.kind === "option" && OWN_OPTIONS.includes(token.name));
-	const positions = ownOptions.flatMap((token) =>
-		token.kind === "option" && token.value !== undefined && !token.inlineValue
-			? [token.index, token.index + 1]
-			: [token.index],
-	);
+function argumentsOfWrangler(args: readonly string[], given: readonly OptionToken[]): string[] {
+	const positions = given
+		.filter(({ name }) => OWN_OPTIONS.includes(name))
+		.flatMap(({ index, inlineValue, value }) =>
+			value !== undefined && !inlineValue ? [index, index + 1] : [index],
+		);
 	return args.filter((_, position) => !positions.includes(position));
 }
 
 /** The variables of the Worker. */
-function configuredVariables(values: Values): Record<string, unknown> {
-	const env = typeof values.env === "string" ? values.env : undefined;
-	const config = typeof values.config === "string" ? values.config : PROJECT_CONFIG;
-	const { vars, secrets, bindings } = readVariables({ config, env });
+function configuredVariables(given: readonly OptionToken[]): Record<string, unknown> {
+	const config = valueIn(given, "config") ?? PROJECT_CONFIG;
+	const { vars, secrets, bindings } = readVariables({ config, env: valueIn(given, "env") });
 	return { ...vars, ...secrets, ...bindings };
 }
 
 /** wrangler prints its own message above its list of all options. */
-function refuseMisspelledOptions(tokens: Tokens): void {
-	for (const token of tokens) {
-		if (token.kind !== "option" || DEV_OPTIONS.includes(token.name)) continue;
-		const [near] = misspelledNames(token.name, DEV_OPTIONS, (name) => name);
+function refuseMisspelledOptions(given: readonly OptionToken[]): void {
+	for (const { name, rawName } of given) {
+		if (DEV_OPTIONS.includes(name) || WRANGLER_OPTIONS.includes(name)) continue;
+		const [near] = misspelledNames(name, DEV_OPTIONS, (option) => option);
 		if (near !== undefined)
-			throw new BadArgument(`${token.rawName}: no option has this name${asQuestion(`--${near}`)}`);
+			throw new BadArgument(`${rawName}: no option has this name${asQuestion(`--${near}`)}`);
 	}
 }
 
 function readPort(text: string): number {
 	const port = Number(text);
-	if (Number.isInteger(port) && port >= 0 && port < 65_536) return port;
-	throw new BadArgument(`--port: expected a number up to 65535, found ${text}`);
+	if (/^\d+$/.test(text) && port < 65_536) return port;
+	throw unexpected("port", text || undefined);
 }
 
 /** Parses variables as wrangler does: `--var A:1 B:2 --var C:3`. */
@@ -115,25 +139,24 @@ function variablesOf(tokens: Tokens): Record<string, string> {
 		if (token.kind === "option") inVar = token.name === "var";
 		if (!inVar || token.kind === "option-terminator") continue;
 		const [name = "", ...value] = (token.value ?? "").split(":");
-		if (name === "" || value.length === 0) {
-			const shown = token.value === undefined ? "nothing" : name;
-			throw new BadArgument(`--var: expected NAME:VALUE, found ${shown}`);
-		}
+		// A value may be a secret.
+		if (name === "" || value.length === 0) throw unexpected("var", name || "no name");
 		found[name] = value.join(":");
 	}
 	return found;
 }
 
 /** Whether this machine runs models itself. */
-function readEngine({ engine, pull = false }: Values): boolean {
-	if (engine === undefined && !pull) return false;
+function readEngine(engine: string | undefined, pulls: boolean): boolean {
 	if (engine === "local") return true;
-	const found = typeof engine === "string" ? `${engine}${didYouMean(engine, ["local"])}` : "nothing";
-	throw new BadArgument(`--engine: expected local, found ${found}`);
+	if (engine !== undefined)
+		throw unexpected("engine", `${engine || "nothing"}${didYouMean(engine, ["local"])}`);
+	if (pulls) throw new BadArgument("--pull: expected --engine local beside it");
+	return false;
 }
 
 function portsIn(text: string): number[] {
 	const ports = text.split(",").map(Number);
 	if (ports.every((port) => Number.isInteger(port) && port > 0 && port < 65_536)) return ports;
-	throw new BadArgument("--engine-ports: expected numbers with commas between them, such as 11434,8080");
+	throw unexpected("engine-ports", text || undefined);
 }

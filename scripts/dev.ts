@@ -13,11 +13,11 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
 import { modulesIn } from "../miniflare/modules.ts";
-import { ConfigError, configure, describeRouting } from "../src/config/index.ts";
+import { configure, describeRouting } from "../src/config/index.ts";
 import { DOCUMENTS_BINDING } from "../src/config/worker-bindings.ts";
 import { checkAddress } from "./address.ts";
 import { collectGarbage } from "./collect-garbage.ts";
-import { BadArgument, DEFAULT_PORT, DEV_OPTIONS, readDevArguments } from "./dev-arguments.ts";
+import { DEFAULT_PORT, DEV_OPTIONS, readDevArguments } from "./dev-arguments.ts";
 import { DEV_VARS, devBanner, linesOfEngines, localEngines as localEnginesFor } from "./dev-settings.ts";
 import { startConverter } from "./documents/converter.ts";
 import type { LocalSettings } from "./engines/local.ts";
@@ -47,7 +47,11 @@ const USAGE = `npm run dev -- [options]
 All other options are passed to wrangler dev: npx wrangler dev --help`;
 
 refuseNpmOptions(DEV_OPTIONS);
-const options = readArguments();
+const options = orStop(() => readDevArguments(process.argv.slice(2)));
+if (options.help) {
+	console.log(USAGE);
+	process.exit(0);
+}
 const { address, cliVars, enginePorts, port, pulls, runsModels, state, vars } = options;
 await checkAddress(...address);
 const models = await localModels();
@@ -69,13 +73,13 @@ const child = spawn(
 		// Not `main` of the configuration, which a deployment writes without some parts.
 		BUILT_WORKER,
 		...(port === undefined ? ["--port", DEFAULT_PORT] : []),
-		...(typeof state === "string" ? ["--persist-to", state] : []),
+		...(state === undefined ? [] : ["--persist-to", state]),
 		"--show-interactive-dev-session=false",
 		...Object.entries({ ...DEV_VARS, [DOCUMENTS_BINDING]: converter.address }).flatMap(([name, value]) => [
 			"--var",
 			`${name}:${value}`,
 		]),
-		...options.ofWrangler,
+		...options.wranglerArguments,
 		// After those of the command line, which they contain.
 		...Object.entries(added).flatMap(([name, value]) => [
 			"--var",
@@ -101,21 +105,8 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal
 whenParentExits(() => child.kill("SIGTERM"));
 child.on("exit", (code, signal) => process.exit(signal ? 0 : (code ?? 1)));
 
-/** Ends the command for a mistake, and for a request of help. */
-function readArguments() {
-	try {
-		const read = readDevArguments(process.argv.slice(2));
-		if (!read.help) return read;
-	} catch (error) {
-		if (error instanceof BadArgument || error instanceof ConfigError) return stopWith(error.message);
-		throw error;
-	}
-	console.log(USAGE);
-	process.exit(0);
-}
-
 async function localEngines(): Promise<LocalSettings | undefined> {
-	return localEnginesFor(typeof enginePorts === "string" ? undefined : enginePorts, { ...vars, ...cliVars });
+	return localEnginesFor(enginePorts, { ...vars, ...cliVars });
 }
 
 /** Models that this machine runs itself. They end with this process. */

@@ -9,7 +9,7 @@ import { parseConfigFile, type Variables } from "./config-file.ts";
 import { misspelledInEnvironment } from "./environment-names.ts";
 import { ROOT } from "./root.ts";
 import { settingNames } from "./setting-names.ts";
-import { stopWith } from "./stop-with.ts";
+import { BadArgument, stopWith } from "./stop-with.ts";
 import type { WorkerSpec } from "./workerd.ts";
 
 /** Flags that are defaults of the runtime from a date on. If they are set, the runtime warns at each start. */
@@ -95,12 +95,12 @@ function misspelled(variables: object, environment: Readonly<Record<string, unkn
 	return [...own, ...misspelledInEnvironment(environment, new Set(Object.keys(variables)))];
 }
 
-/** Stops the command for a mistake in the configuration, before anything starts. */
+/** Stops the command for a mistake in the configuration or in its arguments, before anything starts. */
 export function orStop<T>(work: () => T): T {
 	try {
 		return work();
 	} catch (error) {
-		if (error instanceof ConfigError) return stopWith(error.message);
+		if (error instanceof ConfigError || error instanceof BadArgument) return stopWith(error.message);
 		throw error;
 	}
 }

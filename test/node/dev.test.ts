@@ -99,10 +99,22 @@ describe("the arguments of npm run dev", () => {
 		[["--engine"], "--engine: expected local, found nothing"],
 		[
 			["--engine-ports", "ollama"],
-			"--engine-ports: expected numbers with commas between them, such as 11434,8080",
+			"--engine-ports: expected numbers with commas between them, such as 11434,8080, found ollama",
 		],
 		[["--port", "70000"], "--port: expected a number up to 65535, found 70000"],
-		[["--state"], "--state: expected a folder"],
+		[
+			["--engine-ports"],
+			"--engine-ports: expected numbers with commas between them, such as 11434,8080, found nothing",
+		],
+		[["--port="], "--port: expected a number up to 65535, found nothing"],
+		[["--port"], "--port: expected a number up to 65535, found nothing"],
+		[["--no-port"], "--port: expected a number up to 65535, found nothing"],
+		[["--state"], "--state: expected a folder, found nothing"],
+		[["--state="], "--state: expected a folder, found nothing"],
+		[["--state", "--port", "9000"], "--state: expected a folder, found nothing"],
+		[["--local-engines=none"], "--local-engines: expected true or false, found none"],
+		[["--pull"], "--pull: expected --engine local beside it"],
+		[["--var", ":x"], "--var: expected NAME:VALUE, found no name"],
 		[["--prot", "9000"], '--prot: no option has this name; did you mean "--port"?'],
 		[["--no-local-engine"], '--no-local-engine: no option has this name; did you mean "--local-engines"?'],
 		[["--var", "ROUTES"], "--var: expected NAME:VALUE, found ROUTES"],
@@ -118,10 +130,33 @@ describe("the arguments of npm run dev", () => {
 		const own = ["--state", "folder", "--engine-ports=11434", "--no-local-engines"];
 		const others = ["--port", "9000", "--var", "A:1", "B:2:3", "--ip", "127.0.0.1"];
 		expect(readDevArguments([...own, ...others])).toMatchObject({
-			ofWrangler: others,
+			wranglerArguments: others,
 			...{ state: "folder", enginePorts: [11434], port: "9000", address: ["127.0.0.1", 9000] },
 			cliVars: { A: "1", B: "2:3" },
 		});
+	});
+
+	it.each([
+		["--local-engines", true],
+		["--local-engines=true", true],
+		["--local-engines=false", false],
+		["--no-local-engines", false],
+	])("%s is %s", (argument, enginePorts) => {
+		expect(readDevArguments([argument])).toMatchObject({ enginePorts });
+	});
+
+	it("may have options of wrangler that are similar", () => {
+		expect(readDevArguments(["--tsconfig", "a.json"])).toMatchObject({
+			wranglerArguments: ["--tsconfig", "a.json"],
+		});
+	});
+
+	it("are those of a model on this machine with --engine local", () => {
+		expect(readDevArguments(["--engine", "local", "--pull=true"])).toMatchObject({
+			runsModels: true,
+			pulls: true,
+		});
+		expect(readDevArguments(["--help=false", "--pull=false"])).toMatchObject({ help: false, pulls: false });
 	});
 });
 
