@@ -17,6 +17,7 @@ const KINDS: Record<string, string> = {
 	object: "an object",
 	record: "an object",
 	string: "text",
+	undefined: "nothing",
 };
 
 const FORMATS: Record<string, string> = {
@@ -40,7 +41,7 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 	switch (issue.code) {
 		case "invalid_type": {
 			const isShown =
-				Number.isNaN(issue.input) || (typeof issue.input === "number" && issue.expected === "int");
+				typeof issue.input === "number" && (issue.expected === "int" || !Number.isFinite(issue.input));
 			const found = isShown ? issue.input : kindOf(issue.input);
 			return `expected ${KINDS[issue.expected] ?? issue.expected}, found ${found}`;
 		}
@@ -49,7 +50,9 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 				? expectedName(issue.values, issue.input)
 				: `expected ${list(issue.values.map(shownValue), "or")}, found ${foundValue(issue.input)}`;
 		case "invalid_union":
-			return issue.inst instanceof z.ZodDiscriminatedUnion ? kindOfUnion(issue.inst, issue.input) : undefined;
+			return issue.inst instanceof z.ZodDiscriminatedUnion
+				? kindOfUnion(issue.inst, issue.input)
+				: "is not valid";
 		case "unrecognized_keys": {
 			const notes = notesOf(issue.inst);
 			const known = knownKeys(issue.inst).filter((key) => !notes?.internal?.includes(key));
@@ -63,15 +66,16 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 		}
 		case "too_small": {
 			const { found, unit } = sizeOf(issue.input);
-			if (found === 0 && unit) return `expected one or more${unit === "items" ? "" : ` ${unit}`}, found none`;
-			return `expected ${issue.inclusive ? "at least" : "more than"} ${issue.minimum}${unit && ` ${unit}`}, found ${found}`;
+			if (found === 0 && unit && Number(issue.minimum) === 1)
+				return `expected one or more${unit === "items" ? "" : ` ${unit}`}, found none`;
+			return `expected ${issue.inclusive ? "at least" : "more than"} ${amount(issue.minimum, unit)}, found ${found}`;
 		}
 		case "too_big": {
 			const { found, unit } = sizeOf(issue.input);
-			return `expected ${issue.inclusive ? "at most" : "less than"} ${issue.maximum}${unit && ` ${unit}`}, found ${found}`;
+			return `expected ${issue.inclusive ? "at most" : "less than"} ${amount(issue.maximum, unit)}, found ${found}`;
 		}
 		case "invalid_format":
-			return `expected ${issue.format === "regex" ? `text that matches ${issue.pattern}` : (FORMATS[issue.format] ?? issue.format)}, found another text`;
+			return `expected ${issue.format === "regex" ? `text that matches ${issue.pattern}` : (FORMATS[issue.format] ?? "text of another form")}, found another text`;
 		case "not_multiple_of":
 			return `expected a multiple of ${issue.divisor}, found ${foundValue(issue.input)}`;
 		case "invalid_key":
@@ -86,6 +90,10 @@ function kindOfUnion({ _zod: { def, propValues } }: z.ZodDiscriminatedUnion, inp
 	const names = [...(propValues?.[def.discriminator] ?? [])].map(String);
 	return expectedName(names, isRecord(input) ? input[def.discriminator] : undefined);
 }
+
+/** `unit`: a plural. */
+const amount = (count: unknown, unit: string): string =>
+	`${count}${unit && ` ${Number(count) === 1 ? unit.slice(0, -1) : unit}`}`;
 
 function sizeOf(input: unknown): { found: unknown; unit: "characters" | "items" | "" } {
 	if (typeof input === "string") return { found: input.length, unit: "characters" };

@@ -1,4 +1,4 @@
-/** No sentence of zod reaches a user: each kind of issue has one of the gateway's own. */
+/** The kinds of issues that schemas of callers cause have sentences of the gateway, not of zod. */
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { explain } from "../../src/schemas/explain.ts";
@@ -11,6 +11,10 @@ it.each<[string, z.ZodType, unknown, string]>([
 	["no value", z.object({ id: z.string() }), {}, "expected text, found nothing"],
 	["a whole number", z.int(), 1.5, "expected a whole number, found 1.5"],
 	["no number", z.coerce.number(), "x", "expected a number, found NaN"],
+	["an endless number", z.number(), Number.POSITIVE_INFINITY, "expected a number, found Infinity"],
+	["a list that needs two", z.array(z.string()).min(2), [], "expected at least 2 items, found 0"],
+	["a long list", z.array(z.string()).max(1), ["a", "b"], "expected at most 1 item, found 2"],
+	["text of a form without a name", z.email(), "x", "expected text of another form, found another text"],
 	["no field", z.array(z.never()), [1], "expected nothing, found a number"],
 	["null", z.null(), 1, "expected null, found a number"],
 	[
@@ -29,7 +33,7 @@ it.each<[string, z.ZodType, unknown, string]>([
 	["a time", z.iso.datetime(), "now", "expected a time such as 2026-11-21T08:00:00Z, found another text"],
 	["a URL", z.url(), "x", "expected a URL, found another text"],
 	["a UUID", z.uuid(), "x", "expected a UUID, found another text"],
-	["a key", z.record(z.string().max(1), z.number()), { ab: 1 }, "expected at most 1 characters, found 2"],
+	["a key", z.record(z.string().max(1), z.number()), { ab: 1 }, "expected at most 1 character, found 2"],
 	[
 		"an unknown field",
 		z.strictObject({ id: z.string() }),
