@@ -13,19 +13,25 @@ export const boundedItems = (
 	{ limit, allowedDomains, blockedDomains }: Omit<SearchQuery, "query">,
 ): SearchItem[] =>
 	items
-		.filter(({ url }) => isWebAddress(url))
+		.flatMap((item) => {
+			const url = webAddress(item.url);
+			return url === undefined ? [] : [{ ...item, url }];
+		})
 		.filter(({ url }) => !allowedDomains?.length || isBelow(url, allowedDomains))
 		.filter(({ url }) => !blockedDomains?.length || !isBelow(url, blockedDomains))
 		.slice(0, limit)
 		.map(bounded);
 
-/** A parser of addresses drops or encodes these, so a text with them may be an address, and begin other lines for a model or a terminal. */
-const DROPPED = /[\s\p{Cc}\p{Cf}]/u;
+/** The parser of URLs removes or encodes them, so it also accepts a text of several lines, which a model would read as further results. */
+const CHANGED_BY_PARSER = /[\s\p{Cc}\p{Cf}]/u;
 
-const address = (url: string): string => (DROPPED.test(url) ? (URL.parse(url)?.href ?? "") : url);
-
-const isWebAddress = (url: string): boolean =>
-	url.length <= MAX_URL && /^https?:$/.test(URL.parse(url)?.protocol ?? "");
+/** `undefined`: no address of the web, or too long. */
+function webAddress(sent: string | undefined): string | undefined {
+	const parsed = sent === undefined ? null : URL.parse(sent);
+	if (sent === undefined || !parsed || !/^https?:$/.test(parsed.protocol)) return undefined;
+	const url = CHANGED_BY_PARSER.test(sent) ? parsed.href : sent;
+	return url.length <= MAX_URL ? url : undefined;
+}
 
 /** `example.com/docs` also limits the path, as in Anthropic's API. */
 function isBelow(address: string, domains: readonly string[]): boolean {
@@ -37,21 +43,16 @@ function isBelow(address: string, domains: readonly string[]): boolean {
 	});
 }
 
-function bounded({
-	url,
-	title,
-	description,
-	imageUrl,
-	faviconUrl,
-	lastModifiedDate,
-}: SearchItem): SearchItem {
+function bounded({ description, lastModifiedDate, title, url, ...icons }: SearchItem): SearchItem {
+	const imageUrl = webAddress(icons.imageUrl);
+	const faviconUrl = webAddress(icons.faviconUrl);
 	return {
-		url: address(url),
-		title: line(title, MAX_TITLE),
+		url,
+		title: oneLine(title, MAX_TITLE),
 		...(description !== undefined && { description: text(description, MAX_DESCRIPTION) }),
-		...(imageUrl !== undefined && isWebAddress(imageUrl) && { imageUrl: address(imageUrl) }),
-		...(faviconUrl !== undefined && isWebAddress(faviconUrl) && { faviconUrl: address(faviconUrl) }),
-		...(lastModifiedDate !== undefined && { lastModifiedDate: line(lastModifiedDate, MAX_DATE) }),
+		...(imageUrl !== undefined && { imageUrl }),
+		...(faviconUrl !== undefined && { faviconUrl }),
+		...(lastModifiedDate !== undefined && { lastModifiedDate: oneLine(lastModifiedDate, MAX_DATE) }),
 	};
 }
 
@@ -66,4 +67,4 @@ export const text = (sent: string, max: number): string =>
 		.replace(CONTROL, (character) => (LINE.test(character) ? character : ""));
 
 /** A title or a date that begins another line could be the address of another page. */
-const line = (sent: string, max: number): string => text(sent, max).replaceAll(/\s+/g, " ").trim();
+const oneLine = (sent: string, max: number): string => text(sent, max).replaceAll(/\s+/g, " ").trim();

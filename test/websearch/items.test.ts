@@ -29,3 +29,8 @@ it("has the other addresses as they were sent", () => {
 	const items = urls.map((url) => ({ url, title: url }));
 	expect(boundedItems(items, { limit: 2 })).toEqual(items);
 });
+
+it("has no address that is too long when it is written as one", () => {
+	const url = `https://example.com/${"\u200b".repeat(1_000)}`;
+	expect(boundedItems([{ url, title: "A page" }], { limit: 1 })).toEqual([]);
+});

@@ -14,11 +14,13 @@ const NAMES = ["googleSearch", "google_search", "googleSearchRetrieval", "google
 
 const Settings = lazy(() => z.looseObject({ excludeDomains: Domains(), exclude_domains: Domains() }));
 
-const searchIn = (tool: Record<string, unknown>): Record<string, unknown> | undefined => {
+const searchIn = (
+	tool: Record<string, unknown>,
+): { name: string; sent: Record<string, unknown> } | undefined => {
 	const name = NAMES.find((each) => tool[each] != null);
-	const settings = name && tool[name];
-	if (settings === undefined) return undefined;
-	return isRecord(settings) ? settings : {};
+	if (name === undefined) return undefined;
+	const sent = tool[name];
+	return { name, sent: isRecord(sent) ? sent : {} };
 };
 
 const declarationsOf = (tool: Record<string, unknown>): Record<string, unknown>[] =>
@@ -41,9 +43,9 @@ export const geminiTool: HostedFormat = {
 	read(fields) {
 		const tools = recordsIn(fields.tools);
 		const index = tools.findIndex((tool) => searchIn(tool) !== undefined);
-		const sent = tools[index] && searchIn(tools[index]);
-		if (!sent) return undefined;
-		const settings = parseAt(Settings(), sent, `tools[${index}].googleSearch`);
+		const search = tools[index] && searchIn(tools[index]);
+		if (!search) return undefined;
+		const settings = parseAt(Settings(), search.sent, `tools[${index}].${search.name}`);
 		const toolName = searchToolName(tools.flatMap(declarationsOf).map(({ name }) => name));
 		const { name, description, parameters } = searchTool(toolName);
 		const declared = { functionDeclarations: [{ name, description, parametersJsonSchema: parameters }] };

@@ -180,7 +180,7 @@ const CASES = (["chat", "responses", "gemini"] as const).flatMap((api) =>
 
 describe.each(CASES)("$api, stream: $stream", ({ api, stream }) => {
 	const format = APIS[api];
-	const result = /<web_search_results[\s\S]*URL: https:\/\/example\.com\/s\nText of S/;
+	const result = /<web_search_results[\s\S]*URL: https:\/\/example\.com\/s\n {2}Text of S/;
 
 	it.each([
 		{ order: "before", calls: [SEARCH_CALL, WEATHER, TIME], ids: [0, 1, 2] },

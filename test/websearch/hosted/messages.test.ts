@@ -228,7 +228,7 @@ describe("a later turn", () => {
 			expect(sent[1]).toMatchObject({
 				tool_calls: [{ function: { name: "web_search", arguments: SEARCH_CALL.arguments } }],
 			});
-			expect(sent[2]?.content).toContain("SearXNG page\nURL: https://example.com/s\nText of S");
+			expect(sent[2]?.content).toContain("SearXNG page\nURL: https://example.com/s\n  Text of S");
 			expect(sent[3]?.content).toBe(ANSWER);
 		}
 	});
