@@ -5,14 +5,14 @@ import { lazy } from "../core/lazy.ts";
 import { messagesUsage } from "../core/usage-formats.ts";
 import type { DecisionInput, DecisionOutput } from "../tasks/decision/types.ts";
 
-/** Sums of floating-point numbers may exceed 1 by this. */
+/** Engines compute probabilities with floating-point numbers, so a rounding may lead outside of 0 to 1 by this. */
 const ROUNDING = 1e-6;
 export const Probability = z
 	.number()
 	.min(-ROUNDING)
 	.max(1 + ROUNDING)
 	.transform((share) => Math.min(1, Math.max(0, share)));
-const distribution = { probabilities: z.record(z.string(), Probability), confidence: z.number() };
+const distribution = { probabilities: z.record(z.string(), Probability), confidence: Probability };
 const Legend = z.record(z.string(), z.string()).optional();
 
 /** The counts of a decision. 0: the engine has not counted. */

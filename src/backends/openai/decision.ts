@@ -82,13 +82,13 @@ const OpenAiReply = lazy(() =>
 				z.looseObject({
 					type: z.literal("choice"),
 					choice: z.string(),
-					confidence: z.number(),
+					confidence: Probability,
 					probabilities: z.array(Share.extend({ value: z.string() })),
 				}),
 				z.looseObject({
 					type: z.literal("score"),
 					score: z.number(),
-					confidence: z.number(),
+					confidence: Probability,
 					probabilities: z.array(Share.extend({ value: z.number() })),
 				}),
 				z.looseObject({ type: z.literal("refusal") }),

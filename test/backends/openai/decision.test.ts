@@ -95,6 +95,7 @@ describe("a server with System One", () => {
 		["an answer is missing", { answers: { q0: ANSWERS.q0 }, usage: USAGE }],
 		["an answer has another type", { answers: { ...ANSWERS, q0: ANSWERS.q1 } }],
 		["a page is its answer", { hello: "world" }],
+		["a confidence is above 1", { answers: { ...ANSWERS, q1: { ...ANSWERS.q1, confidence: 7 } } }],
 		["a probability is negative", { answers: { ...ANSWERS, q0: { type: "noul", noul: -7 } } }],
 		[
 			"a probability is above 1",
@@ -184,7 +185,7 @@ describe("OpenAI's service", () => {
 		});
 	});
 
-	it("is prompted if a probability is none", async () => {
+	it("is prompted if a probability is above 1", async () => {
 		const wrong = {
 			...REPLY,
 			answers: [{ ...REPLY.answers[0], probability: 1.5 }, ...REPLY.answers.slice(1)],
