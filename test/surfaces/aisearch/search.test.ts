@@ -567,7 +567,7 @@ describe("a chat", () => {
 		expect(chats[0]).not.toHaveProperty("ai_search_options");
 	});
 
-	it("has marks around its documents that no document can write", async () => {
+	it("has marks around its documents that a document cannot copy from an earlier prompt", async () => {
 		const { chats, options } = engine("Yes.");
 		const api = searchApi(options);
 		await api.create();
