@@ -105,6 +105,9 @@ function shown({ createdAt, modifiedAt, headers, ...provider }: CustomProvider):
 	};
 }
 
+/** Upper and lower case are one. */
+const folded = (text: string): string => text.toLowerCase();
+
 async function list(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const query = parseFields(ListQuery(), c.req.query(), "query");
 	const { page, per_page, enable, beta, search = "", order_by, order_by_direction } = query;
@@ -113,10 +116,15 @@ async function list(c: Context, { caller, services }: AppCall): Promise<Response
 		(provider) =>
 			(enable === undefined || provider.enable === enable) &&
 			(beta === undefined || (provider.beta ?? false) === beta) &&
-			[provider.id, provider.slug, provider.name].some((text) => text.includes(search)),
+			[provider.id, provider.slug, provider.name].some((text) => folded(text).includes(folded(search))),
 	);
 	const field = ORDERS[order_by];
-	matching.sort((one, other) => (one[field] === other[field] ? 0 : one[field] < other[field] ? -1 : 1));
+	const keyOf = (provider: CustomProvider): string | number =>
+		typeof provider[field] === "string" ? folded(provider[field]) : provider[field];
+	matching.sort((one, other) => {
+		const [before, after] = [keyOf(one), keyOf(other)];
+		return before === after ? 0 : before < after ? -1 : 1;
+	});
 	if (order_by_direction === "desc") matching.reverse();
 	const listed = matching.slice((page - 1) * per_page, page * per_page);
 	return envelope(listed.map(shown), { result_info: pageInfo(query, listed.length, matching.length) });

@@ -605,6 +605,7 @@ describe("lists of custom providers", () => {
 		["order_by=created_at&order_by_direction=desc", "cab"],
 		["order_by=created_at&per_page=2&page=2", "c"],
 		["search=Thi", "a"],
+		["search=tHI", "a"],
 	])("%s: %s", async (query, slugs) => {
 		expect(await found(query)).toBe(slugs);
 	});
