@@ -122,7 +122,8 @@ export function refuseFailed({ status, error }: ResponseReply, call: Call): void
 export function reportDiscarded({ input_transformations: sent }: ResponseReply, { report }: Call): void {
 	const isDiscarded = (each: unknown) =>
 		isRecord(each) && each.action === "removed" && each.type === "reasoning";
-	if (Array.isArray(sent) && sent.some(isDiscarded)) report?.dropped.push(DROPPED_SEAL);
+	if (!report || report.dropped.includes(DROPPED_SEAL)) return;
+	if (Array.isArray(sent) && sent.some(isDiscarded)) report.dropped.push(DROPPED_SEAL);
 }
 
 /**

@@ -187,11 +187,16 @@ export class ResponseTranslator implements Translator {
 		this.#sent.add(key, piece);
 		const field = CHANNELS[part];
 		const isReasoning = field === "reasoning_content";
-		// A blank line separates the parts of a summary.
-		const separator = isReasoning && sent === 0 && this.#hasReasoning ? "\n\n" : "";
-		this.#hasReasoning ||= isReasoning;
+		const text = isReasoning && sent === 0 ? this.#nextReasoning(piece) : piece;
 		const tokens = this.#hasLogprobs && !isEnd && logprobs?.length ? { content: logprobs } : undefined;
-		return [{ delta: { [field]: separator + piece }, ...(tokens && { logprobs: tokens }) }];
+		return [{ delta: { [field]: text }, ...(tokens && { logprobs: tokens }) }];
+	}
+
+	/** A blank line separates the parts of a summary, and items. */
+	#nextReasoning(text: string): string {
+		const separator = text && this.#hasReasoning ? "\n\n" : "";
+		this.#hasReasoning ||= text !== "";
+		return separator + text;
 	}
 
 	/** An item is complete. Sends what its earlier events lacked. */
@@ -209,9 +214,7 @@ export class ResponseTranslator implements Translator {
 		const seal = sealOf(item, { at, previous: this.#seals.get(at - 1) }, this.#form);
 		if (seal !== undefined || BEFORE_CALLS.has(item.type)) this.#seals.set(at, seal);
 		if (!BEFORE_CALLS.has(item.type)) return [];
-		const text = this.#sent.hasReasoning(at) ? "" : reasoningText(item);
-		const unsent = text && this.#hasReasoning ? `\n\n${text}` : text;
-		this.#hasReasoning ||= unsent !== "";
+		const unsent = this.#sent.hasReasoning(at) ? "" : this.#nextReasoning(reasoningText(item));
 		this.#beforeCall += seal ?? "";
 		const delta: ChatDelta = {
 			...(unsent && { reasoning_content: unsent }),
