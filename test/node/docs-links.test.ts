@@ -14,9 +14,13 @@ const DOCUMENTS = globSync([
 	"examples/*/README.md",
 ]);
 
+const matches = (path: string, pattern: string): boolean =>
+	matchesGlob(path, pattern) || path === pattern || path.startsWith(`${pattern}/`);
+
 const isPacked = (path: string): boolean =>
 	ALWAYS.includes(path) ||
-	files.some((pattern) => matchesGlob(path, pattern) || path.startsWith(`${pattern}/`));
+	(files.some((one) => matches(path, one)) &&
+		!files.some((one) => one.startsWith("!") && matches(path, one.slice(1))));
 
 /** As GitHub makes it of a heading. */
 const anchorOf = (heading: string): string =>
@@ -51,6 +55,7 @@ describe("links in documents of the package", () => {
 		expect(DOCUMENTS.flatMap(linksIn).length).toBeGreaterThan(80);
 		expect(brokenReason("README.md", "docs/none.md")).toBe("does not exist");
 		expect(brokenReason("README.md", "test/clients")).toBe("is not in the package");
+		expect(brokenReason("README.md", "examples/service-binding")).toBe("is not in the package");
 		expect(brokenReason("README.md", "docs/accounts.md#none")).toBe("has no such heading");
 	});
 
