@@ -21,14 +21,16 @@ const PAGES = {
 };
 
 /** As a browser does with files of the desktop. */
-const drop = (page: Page, files: Readonly<Record<string, string>>): Promise<void> =>
-	page.evaluate(
+async function drop(page: Page, files: Readonly<Record<string, string>>): Promise<void> {
+	await page.locator(".drop").waitFor();
+	await page.evaluate(
 		`{
 			const transfer = new DataTransfer();
 			for (const [name, text] of Object.entries(${JSON.stringify(files)})) transfer.items.add(new File([text], name));
 			document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
 		}`,
 	);
+}
 
 it("files are dropped, indexed, asked, indexed again and deleted with their instance", async () => {
 	const tab = await openSession("serve", "/console/search", { expected: /401|400/ });

@@ -71,7 +71,11 @@ async function twoWorkers(): Promise<Running> {
 		return started;
 	};
 	let script = await start();
+	let isStopped = false;
 	const stop = async () => {
+		// A group without a process cannot be killed.
+		if (isStopped) return;
+		isStopped = true;
 		script.kill("SIGKILL", "group");
 		output += await script.until(/$/);
 		await script.exit;
@@ -81,6 +85,7 @@ async function twoWorkers(): Promise<Running> {
 		async kill() {
 			await stop();
 			script = await start();
+			isStopped = false;
 		},
 		stop,
 		output: () => output,

@@ -119,7 +119,7 @@ describe("any file", () => {
 					expect(conversion).not.toHaveProperty("cause");
 					if (conversion.format !== "error") expect(conversion.format).toBe(output);
 				}),
-				{ numRuns: 100 },
+				{ numRuns: 300 },
 			);
 		},
 		60_000,

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { structureOf } from "../../../src/retrieval/documents/pdf-structure.ts";
 
-it("has the text of a tag that no program writes, also if its name is one of every object", () => {
+it("keeps the text of an unknown role, also of one that is named as a member of every object", () => {
 	const items = [
 		{ type: "beginMarkedContentProps", id: "mc1", tag: "P" },
 		{ str: "All of the text", hasEOL: false },

@@ -6,8 +6,8 @@ import type { StoredBlob } from "../../../src/storage/blobs/blobs.ts";
 import { openStore, STORES } from "./stores.ts";
 
 const MIB = 1024 * 1024;
-/** Pieces have 1 MiB, and parts of R2 and of an S3 store 8 MiB. */
-const SEVERAL = { pieces: 2 * MIB + 7, r2: 8 * MIB + 7, s3: 8 * MIB + 7 };
+/** Just above the size of the first parts: pieces have 1 MiB, parts of R2 and of an S3 store 8 MiB. */
+const MORE_THAN_ONE_PART = { pieces: 2 * MIB + 7, r2: 8 * MIB + 7, s3: 8 * MIB + 7 };
 /** An S3 store has it in three parts. R2 is written part by part by the same loop. */
 const THREE_PARTS = 16 * MIB + 7;
 const text = (content: string): Uint8Array => new TextEncoder().encode(content);
@@ -63,7 +63,7 @@ const failure = async (call: Promise<unknown>): Promise<string> => {
 };
 
 describe.each(STORES)("stored objects in %s", (store) => {
-	it.each([1, MIB, SEVERAL[store]])(
+	it.each([1, MIB, MORE_THAN_ONE_PART[store]])(
 		"frees the pieces of a stream that it owns, of %d bytes",
 		async (length) => {
 			const { blobs } = await openStore(store);
@@ -84,7 +84,7 @@ describe.each(STORES)("stored objects in %s", (store) => {
 		},
 	);
 
-	it.each([0, 1, 10_000, MIB, MIB + 1, store === "s3" ? THREE_PARTS : SEVERAL[store]])(
+	it.each([0, 1, 10_000, MIB, MIB + 1, store === "s3" ? THREE_PARTS : MORE_THAN_ONE_PART[store]])(
 		"returns the %d bytes that were stored",
 		async (length) => {
 			const { blobs } = await openStore(store);
@@ -163,7 +163,8 @@ describe.each(STORES)("stored objects in %s", (store) => {
 	it("keeps the old object if a put fails, and nothing of the new one", async () => {
 		const { blobs, collect, contents } = await openStore(store);
 		await blobs.put("files/1", text("old"));
-		const { stream } = streamOf(pattern(SEVERAL[store] + MIB), { failAt: SEVERAL[store] });
+		const failAt = store === "s3" ? THREE_PARTS : MORE_THAN_ONE_PART[store];
+		const { stream } = streamOf(pattern(failAt + MIB), { failAt });
 		expect(await failure(blobs.put("files/1", stream))).toContain("the caller left");
 		expect(await failure(blobs.put("files/2", streamOf(pattern(MIB), { failAt: 0 }).stream))).toContain(
 			"left",

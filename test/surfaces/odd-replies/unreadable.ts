@@ -39,7 +39,7 @@ interface Reply {
 	type: string;
 }
 
-/** Its accounts are those of all gateways, because a new account takes as long as six requests. */
+/** All gateways share accounts and ids of requests: a new account costs as much as six requests. */
 const { ledgers, uuid } = testServices();
 
 /** Sends a request for `model` to a gateway with one backend, `gpu-7`, whose every reply is `reply`. */
