@@ -24,9 +24,8 @@ import { refusal } from "./refusal.ts";
 import { RuntimeSocket } from "./runtime-socket.ts";
 
 /**
- * A smaller body is complete before the runtime sees its request. The gateway reads such a body before it verifies the token, and reads every
- * body of a caller who needs none, so a head alone would hold a place until the body comes. Only the account can verify a token, and to ask it
- * takes a place too. So a caller who announces a body and sends none gets 408, also with a wrong token.
+ * A smaller body is complete before the runtime sees its request. A caller who announces a body and sends none would use a connection of the
+ * runtime: the gateway reads small bodies before it verifies the token, and that needs a connection too. So it gets 408, also with a wrong token.
  */
 const HELD_BODY_BYTES = 16 * 1024;
 /** The caller waits for it before it sends the body that is held. */

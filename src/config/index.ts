@@ -218,7 +218,7 @@ const rulesOf = (rules: GatewayRules, allowAnonymous: boolean): GatewayRules =>
 
 export type DevelopmentConfig = Pick<Config, "adminToken" | "allowAnonymous" | "gatewayRules">;
 
-/** Callers need no token: with `ALLOW_ANONYMOUS`, and in the plugin, which has no operator. A deployment may have `any_gateway` too. */
+/** Callers need no token: with `ALLOW_ANONYMOUS`, and in the plugin, which has no operator. A deployment with `any_gateway` has one. */
 export const isForDevelopment = ({ adminToken, allowAnonymous, gatewayRules }: DevelopmentConfig): boolean =>
 	allowAnonymous || (gatewayRules.anyGateway && adminToken === undefined);
 
