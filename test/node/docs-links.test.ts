@@ -6,14 +6,6 @@ import { describe, expect, it } from "vitest";
 const { files } = JSON.parse(readFileSync("package.json", "utf8")) as { files: string[] };
 /** npm adds these to every package. */
 const ALWAYS = ["README.md", "LICENSE", "package.json"];
-const DOCUMENTS = globSync([
-	"README.md",
-	"CHANGELOG.md",
-	"CONTRIBUTING.md",
-	"docs/*.md",
-	"examples/*/README.md",
-]);
-
 const matches = (path: string, pattern: string): boolean =>
 	matchesGlob(path, pattern) || path === pattern || path.startsWith(`${pattern}/`);
 
@@ -21,6 +13,14 @@ const isPacked = (path: string): boolean =>
 	ALWAYS.includes(path) ||
 	(files.some((one) => matches(path, one)) &&
 		!files.some((one) => one.startsWith("!") && matches(path, one.slice(1))));
+
+const DOCUMENTS = globSync([
+	"README.md",
+	"CHANGELOG.md",
+	"CONTRIBUTING.md",
+	"docs/*.md",
+	"examples/*/README.md",
+]).filter(isPacked);
 
 /** As GitHub makes it of a heading. */
 const anchorOf = (heading: string): string =>
