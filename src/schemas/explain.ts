@@ -50,9 +50,7 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 				? expectedName(issue.values, issue.input)
 				: `expected ${list(issue.values.map(shownValue), "or")}, found ${foundValue(issue.input)}`;
 		case "invalid_union":
-			return issue.inst instanceof z.ZodDiscriminatedUnion
-				? kindOfUnion(issue.inst, issue.input)
-				: "is not valid";
+			return issue.inst instanceof z.ZodDiscriminatedUnion ? kindOfUnion(issue.inst, issue.input) : undefined;
 		case "unrecognized_keys": {
 			const notes = notesOf(issue.inst);
 			const known = knownKeys(issue.inst).filter((key) => !notes?.internal?.includes(key));
