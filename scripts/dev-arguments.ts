@@ -44,44 +44,44 @@ type OptionToken = Extract<Tokens[number], { kind: "option" }>;
 /** Throws a `BadArgument`, or a `ConfigError` for a mistake in variables. */
 export function readDevArguments(args: string[]) {
 	const { tokens = [] } = parse(args);
-	const given = tokens.filter((token) => token.kind === "option");
-	if (flagIn(given, "help")) return { help: true } as const;
-	refuseMisspelledOptions(given);
-	const port = valueIn(given, "port");
+	const options = tokens.filter((token) => token.kind === "option");
+	if (flagIn(options, "help")) return { help: true } as const;
+	refuseMisspelledOptions(options);
+	const port = valueIn(options, "port");
 	const address = ["127.0.0.1", readPort(port ?? DEFAULT_PORT)] as const;
 	const cliVars = variablesOf(tokens);
-	const ports = valueIn(given, "engine-ports");
-	const state = valueIn(given, "state");
+	const ports = valueIn(options, "engine-ports");
+	const state = valueIn(options, "state");
 	if (state === "") throw unexpected("state");
-	const pulls = flagIn(given, "pull") ?? false;
-	const runsModels = readEngine(valueIn(given, "engine"), pulls);
-	const vars = configuredVariables(given);
+	const pulls = flagIn(options, "pull") ?? false;
+	const runsModels = readEngine(valueIn(options, "engine"), pulls);
+	const vars = configuredVariables(options);
 	// With `--engine local` the routes may name a backend that its start adds.
 	if (!runsModels) configureNaming({ ...vars, ...DEV_VARS, ...cliVars });
 	return {
 		help: false,
 		address,
 		cliVars,
-		enginePorts: ports === undefined ? flagIn(given, "local-engines") : portsIn(ports),
+		enginePorts: ports === undefined ? flagIn(options, "local-engines") : portsIn(ports),
 		/** If it is given. */
 		port,
 		pulls,
 		runsModels,
 		state,
 		vars,
-		wranglerArguments: argumentsOfWrangler(args, given),
+		wranglerArguments: argumentsOfWrangler(args, options),
 	} as const;
 }
 
 const unexpected = (option: string, found = "nothing"): BadArgument =>
 	new BadArgument(`--${option}: expected ${EXPECTED[option] ?? "true or false"}, found ${found}`);
 
-const lastOf = (given: readonly OptionToken[], name: string): OptionToken | undefined =>
-	given.findLast((token) => token.name === name);
+const lastOf = (options: readonly OptionToken[], name: string): OptionToken | undefined =>
+	options.findLast((token) => token.name === name);
 
 /** The value of an option that has one. */
-function valueIn(given: readonly OptionToken[], name: string): string | undefined {
-	const token = lastOf(given, name);
+function valueIn(options: readonly OptionToken[], name: string): string | undefined {
+	const token = lastOf(options, name);
 	if (!token) return undefined;
 	const { inlineValue, value } = token;
 	// The parser takes the next option as the value.
@@ -90,8 +90,8 @@ function valueIn(given: readonly OptionToken[], name: string): string | undefine
 }
 
 /** An option without a value, or with one as wrangler's: `--pull`, `--no-pull`, `--pull=false`. */
-function flagIn(given: readonly OptionToken[], name: string): boolean | undefined {
-	const token = lastOf(given, name);
+function flagIn(options: readonly OptionToken[], name: string): boolean | undefined {
+	const token = lastOf(options, name);
 	if (!token) return undefined;
 	if (token.value === undefined) return !token.rawName.startsWith("--no-");
 	if (token.value !== "true" && token.value !== "false") throw unexpected(name, token.value);
@@ -99,8 +99,8 @@ function flagIn(given: readonly OptionToken[], name: string): boolean | undefine
 }
 
 /** Without the arguments that only the script reads. */
-function argumentsOfWrangler(args: readonly string[], given: readonly OptionToken[]): string[] {
-	const positions = given
+function argumentsOfWrangler(args: readonly string[], options: readonly OptionToken[]): string[] {
+	const positions = options
 		.filter(({ name }) => OWN_OPTIONS.includes(name))
 		.flatMap(({ index, inlineValue, value }) =>
 			value !== undefined && !inlineValue ? [index, index + 1] : [index],
@@ -109,15 +109,15 @@ function argumentsOfWrangler(args: readonly string[], given: readonly OptionToke
 }
 
 /** The variables of the Worker. */
-function configuredVariables(given: readonly OptionToken[]): Record<string, unknown> {
-	const config = valueIn(given, "config") ?? PROJECT_CONFIG;
-	const { vars, secrets, bindings } = readVariables({ config, env: valueIn(given, "env") });
+function configuredVariables(options: readonly OptionToken[]): Record<string, unknown> {
+	const config = valueIn(options, "config") ?? PROJECT_CONFIG;
+	const { vars, secrets, bindings } = readVariables({ config, env: valueIn(options, "env") });
 	return { ...vars, ...secrets, ...bindings };
 }
 
 /** wrangler prints its own message above its list of all options. */
-function refuseMisspelledOptions(given: readonly OptionToken[]): void {
-	for (const { name, rawName } of given) {
+function refuseMisspelledOptions(options: readonly OptionToken[]): void {
+	for (const { name, rawName } of options) {
 		if (DEV_OPTIONS.includes(name) || WRANGLER_OPTIONS.includes(name)) continue;
 		const [near] = misspelledNames(name, DEV_OPTIONS, (option) => option);
 		if (near !== undefined)

@@ -141,6 +141,9 @@ export class AiError extends Error {
 	}
 }
 
+/** The status of an answer of an engine that cannot be used. */
+export const BAD_GATEWAY = 502;
+
 /** Converts anything thrown. The text of an unknown error goes to the log (`cause`), not to the caller. */
 export function toAiError(error: unknown): AiError {
 	if (error instanceof AiError) return error;

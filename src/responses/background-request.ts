@@ -51,7 +51,6 @@ export async function createBackground(
 		conversation: stateful.conversation,
 		includesSeals: includesSeals(fields.include),
 	};
-	const items = storedInput(input, uuid);
 	const model = { id: fields.model };
 	const queued = responseObject({ inputs: fields, model, now: identity.createdAt } as never, {
 		status: "in_progress",
@@ -70,7 +69,7 @@ export async function createBackground(
 	await storedResponses.enqueue({
 		...{ account, id, owner, createdAt, previous, conversation },
 		json: JSON.stringify(json),
-		input: context ? withReferences(items, context) : items,
+		input: withReferences(storedInput(input, uuid), context),
 		request: JSON.stringify(request),
 		isStream: stateful.stream,
 	});

@@ -29,15 +29,20 @@ const idsIn = (input: unknown, isMeant: (item: unknown) => item is { id: string 
 /** Items for which the store may have others with their ids. */
 const isStandIn = (item: unknown): item is { id: string } => isReference(item) || isUnsealed(item);
 
-/** The records for the store. Items that it has are references, also reasoning whose seal the caller does not have. */
+/**
+ * The records for the store. Items that it has are references, also reasoning whose seal the caller does not have. `context`: what the request
+ * refers to, if it refers to anything.
+ */
 export const withReferences = (
 	input: readonly ItemRecord[],
-	{ items }: Pick<ReferencedItems, "items">,
+	context: Pick<ReferencedItems, "items"> | undefined,
 ): ItemRecord[] =>
 	input.map((record) => {
-		const stored = items.get(record.id);
+		const stored = context?.items.get(record.id);
 		// Another item of the request may have the id of one that it refers to.
-		return stored && isStandIn(JSON.parse(record.json)) ? { ...record, reference: stored.owner } : record;
+		return stored && isStandIn(JSON.parse(record.json))
+			? { ...record, referencedOwner: stored.owner }
+			: record;
 	});
 
 /**

@@ -27,8 +27,8 @@ export interface StoreRoom {
 export interface ItemRecord {
 	id: string;
 	json: string;
-	/** The owner of another item with this id, for which this one stands: an `item_reference`. Tokens may give their items equal ids. */
-	reference?: string;
+	/** Set if the record stands for another item with this id (an `item_reference`): the owner of that item. Tokens may choose equal ids. */
+	referencedOwner?: string;
 }
 
 /** A response that has ended. `json`: the response object without its output. */

@@ -86,8 +86,7 @@ export async function runStored(request: InferenceRequest, services: ResponsesSe
 	};
 	const stored = { ...request, inputs: { ...inputs, fields: storedFields(inputs.fields as Fields) } };
 	const reply = await runWith(stored, context, services);
-	const kept = context ? withReferences(input, context) : input;
-	return storeReply(reply, { identity, input: kept, request }, services);
+	return storeReply(reply, { identity, input: withReferences(input, context), request }, services);
 }
 
 interface StoredRun {

@@ -26,9 +26,9 @@ export const boundedItems = (
 const CHANGED_BY_PARSER = /[\s\p{Cc}\p{Cf}]/u;
 
 /** `undefined`: no address of the web, or too long. */
-function webAddress(sent: string | undefined): string | undefined {
-	const parsed = sent === undefined ? null : URL.parse(sent);
-	if (sent === undefined || !parsed || !/^https?:$/.test(parsed.protocol)) return undefined;
+function webAddress(sent = ""): string | undefined {
+	const parsed = URL.parse(sent);
+	if (!parsed || !/^https?:$/.test(parsed.protocol)) return undefined;
 	const url = CHANGED_BY_PARSER.test(sent) ? parsed.href : sent;
 	return url.length <= MAX_URL ? url : undefined;
 }

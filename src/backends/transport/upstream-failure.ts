@@ -6,7 +6,7 @@
  * the status (`upstream`), and the runtime's error about the connection (`cause`).
  * Statuses 520 to 530 are Cloudflare's: a Worker's fetch returns them instead of failing.
  */
-import { AiError, type AiErrorOptions, type FailureKey } from "../../core/errors.ts";
+import { AiError, type AiErrorOptions, BAD_GATEWAY, type FailureKey } from "../../core/errors.ts";
 import { retryAfterSeconds } from "../../outbound/retry-after.ts";
 import type { BackendServices, CallContext, Target } from "../backend.ts";
 import { overflowIn } from "./context-overflow.ts";
@@ -104,7 +104,6 @@ const loopFailure = ({ target: { backend } }: Call): AiError =>
 		{ upstream: { backend, status: LOOP_DETECTED } },
 	);
 
-const BAD_GATEWAY = 502;
 /** Characters of an unreadable answer in the log. */
 const MAX_EXCERPT_CHARS = 200;
 

@@ -66,12 +66,13 @@ export class ItemTable {
 	): ItemRange & { bytes: number } {
 		const first = this.#last + 1;
 		let total = 0;
-		for (const { id, json, reference } of items) {
+		for (const { id, json, referencedOwner } of items) {
 			const bytes = Buffer.byteLength(json) + ROW_BYTES;
 			total += bytes;
 			this.#sql.exec(
 				"INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-				...[++this.#last, bytes, id, reference ?? owner, Number(reference !== undefined), Number(held)],
+				...[++this.#last, bytes, id, referencedOwner ?? owner],
+				...[Number(referencedOwner !== undefined), Number(held)],
 				conversation ?? null,
 				this.#texts.write(textKey(this.#last), json),
 			);

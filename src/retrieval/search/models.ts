@@ -1,5 +1,5 @@
 /** The models that AI Search calls, each as a request of the caller, in the gateway of the instance. */
-import { AiError, toAiError } from "../../core/errors.ts";
+import { AiError, BAD_GATEWAY, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import type { Inputs } from "../../pipeline/request.ts";
 import { isNumbers } from "../vectors/read-vectors.ts";
@@ -21,8 +21,6 @@ type ModelFields = Record<string, unknown> & { model: string };
 const BATCH_TEXTS = 32;
 const BATCH_CHARACTERS = 24_000;
 const MAX_REWRITE_TOKENS = 256;
-/** As of other answers of engines that cannot be read. */
-const BAD_GATEWAY = 502;
 
 /** One vector for each text. Throws 7010 that names the setting if no route serves the model. */
 export async function* embeddings(

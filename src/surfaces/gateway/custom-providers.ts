@@ -111,12 +111,13 @@ const folded = (text: string): string => text.toLowerCase();
 async function list(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const query = parseFields(ListQuery(), c.req.query(), "query");
 	const { page, per_page, enable, beta, search = "", order_by, order_by_direction } = query;
+	const sought = folded(search);
 	const all = await providersOf({ caller, services });
 	const matching = all.filter(
 		(provider) =>
 			(enable === undefined || provider.enable === enable) &&
 			(beta === undefined || (provider.beta ?? false) === beta) &&
-			[provider.id, provider.slug, provider.name].some((text) => folded(text).includes(folded(search))),
+			[provider.id, provider.slug, provider.name].some((text) => folded(text).includes(sought)),
 	);
 	const field = ORDERS[order_by];
 	const keyOf = (provider: CustomProvider): string | number =>

@@ -198,7 +198,7 @@ async function addItems(c: Context, call: AppCall): Promise<Response> {
 		calls.addItems(idOf(c), items, { scope, bounds: storedResponses.bounds }),
 	);
 	storedResponses.requireSaved(caller.account, saved);
-	const shown = items.filter(({ reference }) => reference === undefined).map(({ json }) => json);
+	const shown = items.filter(({ referencedOwner }) => referencedOwner === undefined).map(({ json }) => json);
 	return stateReply(listOf({ items: shown, hasMore: false }, includedIn(c.req.url)), call);
 }
 

@@ -50,7 +50,7 @@ const withItems = (
 	test: (world: {
 		sql: SqlStorage;
 		opened(): ItemTable;
-		put(row: { id: string; owner: string; json?: string; reference?: string }): number;
+		put(row: { id: string; owner: string; json?: string; referencedOwner?: string }): number;
 	}) => void,
 ) =>
 	runInDurableObject(env.RESPONSE_STORE.getByName(crypto.randomUUID()), (_, { storage: { sql } }) => {
@@ -60,15 +60,17 @@ const withItems = (
 			id,
 			json = "{}",
 			owner,
-			reference,
+			referencedOwner,
 		}: {
 			id: string;
 			owner: string;
 			json?: string;
-			reference?: string;
+			referencedOwner?: string;
 		}) =>
-			items.insert([{ id, json, ...(reference !== undefined && { reference }) }], { owner, held: true })
-				.first;
+			items.insert([{ id, json, ...(referencedOwner !== undefined && { referencedOwner }) }], {
+				owner,
+				held: true,
+			}).first;
 		test({ sql, opened, put });
 	});
 
@@ -79,7 +81,7 @@ describe("an id that has many rows", () => {
 		withItems(({ opened, put, sql }) => {
 			for (let index = 0; index < MANY; index++) put({ id: "x", owner: ADA, json: `{"index":${index}}` });
 			put({ id: "x", owner: BEN, json: '{"of":"ben"}' });
-			for (let index = 0; index < MANY; index++) put({ id: "x", owner: BEN, reference: ADA });
+			for (let index = 0; index < MANY; index++) put({ id: "x", owner: BEN, referencedOwner: ADA });
 			const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
 			const counted = {
 				exec(...parameters: Parameters<SqlStorage["exec"]>) {
@@ -111,7 +113,7 @@ describe("an id that has many rows", () => {
 			const long = JSON.stringify({ text: "a".repeat(5_000) });
 			put({ id: "x", owner: ADA, json: long });
 			const last = put({ id: "x", owner: ADA, json: '{"text":"last"}' });
-			const reference = put({ id: "x", owner: BEN, reference: ADA });
+			const reference = put({ id: "x", owner: BEN, referencedOwner: ADA });
 			put({ id: "x", owner: ADA, json: long });
 			const items = opened();
 			const range = { first: reference, last: reference };
@@ -122,10 +124,10 @@ describe("an id that has many rows", () => {
 	it("is not read as often as references of one response name it, if that is too much", () =>
 		withItems(({ opened, put }) => {
 			put({ id: "x", owner: ADA, json: JSON.stringify({ text: "a".repeat(3_000_000) }) });
-			const first = put({ id: "x", owner: ADA, reference: ADA });
-			put({ id: "x", owner: ADA, reference: ADA });
-			const third = put({ id: "x", owner: ADA, reference: ADA });
-			put({ id: "x", owner: ADA, reference: ADA });
+			const first = put({ id: "x", owner: ADA, referencedOwner: ADA });
+			put({ id: "x", owner: ADA, referencedOwner: ADA });
+			const third = put({ id: "x", owner: ADA, referencedOwner: ADA });
+			put({ id: "x", owner: ADA, referencedOwner: ADA });
 			const items = opened();
 			expect(items.ofRange({ first, last: third })).toMatchObject({ ok: true, value: { length: 3 } });
 			expect(items.ofRange({ first, last: third + 1 })).toEqual({
