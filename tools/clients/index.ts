@@ -8,6 +8,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { exitOnSignals } from "../../scripts/exit-on-signal.ts";
 import { readOptions } from "../../scripts/options.ts";
 import { stopWith } from "../../scripts/stop-with.ts";
 import { Hosts } from "../../test/hosts/server.ts";
@@ -88,7 +89,11 @@ const only = choose(
 );
 const cache = resolve(options.folder);
 mkdirSync(cache, { recursive: true });
+exitOnSignals();
 const runs = mkdtempSync(join(tmpdir(), "ganglion-clients-run-"));
+process.once("exit", () => {
+	if (!options.keep) rmSync(runs, { recursive: true, force: true, maxRetries: 5 });
+});
 const hosts = new Hosts(mind());
 const outbound = new URL(await hosts.listen()).host;
 const gateway = await Gateway.start(join(runs, "gateway"), SETTINGS, { outbound, guarded: true });
@@ -105,7 +110,6 @@ for (const client of clients)
 await gateway.stop();
 hosts.close();
 if (options.keep) console.error(`the folders of the runs are in ${runs}`);
-else rmSync(runs, { recursive: true, force: true, maxRetries: 5 });
 if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(rows, null, "\t")}\n`);
 if (options["update-docs"]) updateDocs(clients, readResults());
 for (const kind of kinds) {

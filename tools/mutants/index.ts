@@ -7,6 +7,7 @@
  * `equivalent.json` lists the mutants that no test can find, because the program behaves the same, with the reason.
  */
 import { join } from "node:path";
+import { exitOnSignals } from "../../scripts/exit-on-signal.ts";
 import { readOptions } from "../../scripts/options.ts";
 import { ROOT } from "../../scripts/root.ts";
 import { stopWith } from "../../scripts/stop-with.ts";
@@ -67,8 +68,7 @@ if (options.list) {
 process.exit(await judgeAll(new Sandbox(ROOT)));
 
 async function judgeAll(sandbox: Sandbox): Promise<number> {
-	process.once("SIGINT", () => process.exit(130));
-	process.once("SIGTERM", () => process.exit(143));
+	exitOnSignals();
 	process.once("exit", () => sandbox.stop());
 	const journal = new Journal(join(ROOT, ".mutants.jsonl"), { resume: options.resume === true });
 	const pending = samples.flatMap(({ mutants }) => mutants).filter((mutant) => !journal.killed(mutant));

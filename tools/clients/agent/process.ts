@@ -96,14 +96,17 @@ export function start({ args, command, env, folder, timeoutMs }: Start): Running
 		signal("SIGKILL");
 	}, timeoutMs);
 	const killGroup = () => signal("SIGKILL");
-	process.on("exit", killGroup);
+	const killAll = () => {
+		killGroup();
+		killDaemons(env.HOME ?? "");
+	};
+	process.on("exit", killAll);
 	const closed = once(child, "close");
 	const ended = once(child, "exit").then(async (): Promise<Ended> => {
 		clearTimeout(timer);
-		process.off("exit", killGroup);
+		process.off("exit", killAll);
 		// Remaining processes of the agent would keep the pipes open.
-		killGroup();
-		killDaemons(env.HOME ?? "");
+		killAll();
 		await Promise.race([closed, wait(PIPES_MS)]);
 		const { exitCode: code, signalCode } = child;
 		const ms = performance.now() - startedAt;
