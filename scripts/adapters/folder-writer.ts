@@ -3,8 +3,8 @@
  * gateway calls it at an address (`ADAPTERS_BINDING`), whose path is a secret:
  *
  * - `HEAD /{backend}/{adapter}`: 200 if all files are there, else 404
- * - `PUT /{backend}/{adapter}/{file}`: replaces a file, whole or not at all
- * - `DELETE /{adapter}`: removes it from all folders
+ * - `PUT /{backend}/{adapter}/{file}`: replaces a file, whole or not at all; 410 if the adapter was deleted
+ * - `DELETE /{adapter}`: removes it from all folders. A write that runs leaves nothing
  */
 import { randomUUID } from "node:crypto";
 import { createWriteStream } from "node:fs";
@@ -13,6 +13,7 @@ import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { BoundedSet } from "../../src/core/bounded-set.ts";
 import { ADAPTER_FILES } from "../../src/jobs/adapters/records.ts";
 import { createServer } from "../http.ts";
 import { makeFolder } from "../make-folder.ts";
@@ -22,6 +23,8 @@ const ADAPTER = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 /** The engine may run as another user. The gateway's own files are for its user only. */
 const FILE_MODE = 0o644;
 const FOLDER_MODE = 0o755;
+/** Ids of deleted adapters that are known. They are not used again, and a request that began before the deletion ends soon. */
+const MAX_DELETED = 10_000;
 
 export interface FolderWriter {
 	/** The value of `ADAPTERS_BINDING`. */
@@ -32,10 +35,11 @@ export interface FolderWriter {
 /** `folders`: by the name of the backend. They may change. */
 export async function startFolderWriter(folders: () => ReadonlyMap<string, string>): Promise<FolderWriter> {
 	const path = `/${randomUUID()}/`;
+	const deleted = new BoundedSet<string>(MAX_DELETED);
 	const server = createServer((request, response) => {
 		const { url = "" } = request;
 		const work = url.startsWith(path)
-			? answer(request, url.slice(path.length).split("/"), folders())
+			? answer(request, url.slice(path.length).split("/"), { folders: folders(), deleted })
 			: NOT_FOUND;
 		work.then(
 			(status) => response.writeHead(status).end(),
@@ -63,21 +67,33 @@ const NOT_FOUND = Promise.resolve(404);
 async function answer(
 	request: IncomingMessage,
 	parts: readonly string[],
-	folders: ReadonlyMap<string, string>,
+	{ folders, deleted }: { folders: ReadonlyMap<string, string>; deleted: Set<string> },
 ): Promise<number> {
 	const [first = "", adapter = "", file] = parts;
 	if (request.method === "DELETE" && ADAPTER.test(first)) {
-		for (const folder of folders.values()) await rm(join(folder, first), { recursive: true, force: true });
-		return 204;
+		deleted.add(first);
+		const removals = [...folders.values()].map((folder) => remove(join(folder, first)));
+		const failed = (await Promise.allSettled(removals)).find(({ status }) => status === "rejected");
+		return failed ? 500 : 204;
 	}
 	const folder = folders.get(decodeURIComponent(first));
 	if (folder === undefined || !ADAPTER.test(adapter)) return NOT_FOUND;
 	if (request.method === "HEAD") return (await hasAll(join(folder, adapter))) ? 200 : 404;
 	const name = ADAPTER_FILES.find((one) => one === file);
 	if (request.method !== "PUT" || !name) return NOT_FOUND;
-	await write(request, join(folder, adapter), name);
-	return 204;
+	if (deleted.has(adapter)) return 410;
+	try {
+		await write(request, join(folder, adapter), name);
+	} catch (error) {
+		if (!deleted.has(adapter)) throw error;
+	}
+	if (!deleted.has(adapter)) return 204;
+	await remove(join(folder, adapter));
+	return 410;
 }
+
+/** A file that is written meanwhile makes the folder not empty. */
+const remove = (path: string): Promise<void> => rm(path, { recursive: true, force: true, maxRetries: 5 });
 
 const hasAll = (folder: string): Promise<boolean> =>
 	Promise.all(ADAPTER_FILES.map((name) => access(join(folder, name)))).then(

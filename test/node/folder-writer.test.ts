@@ -1,5 +1,6 @@
 /** The process that writes adapters into the folders of engines. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,12 +40,52 @@ it("writes the files of an adapter, for other users too, and deletes them", asyn
 });
 
 it("keeps nothing of a file that breaks off", async () => {
-	const sent = request(`${writer.address}/gpus/${ID}/adapter_config.json`, { method: "PUT" });
+	const id = ID.replace("0", "2");
+	const sent = request(`${writer.address}/gpus/${id}/adapter_config.json`, { method: "PUT" });
 	sent.on("error", () => {});
 	sent.write("{");
-	await expect.poll(() => (existsSync(join(folder, ID)) ? readdirSync(join(folder, ID)).length : 0)).toBe(1);
+	await expect.poll(() => (existsSync(join(folder, id)) ? readdirSync(join(folder, id)).length : 0)).toBe(1);
 	sent.destroy();
-	await expect.poll(() => readdirSync(join(folder, ID))).toEqual([]);
+	await expect.poll(() => readdirSync(join(folder, id))).toEqual([]);
+});
+
+it("keeps nothing of an adapter that is deleted while it is written, and does not write it again", async () => {
+	const id = ID.replace("0", "1");
+	expect(await call("PUT", `/gpus/${id}/adapter_config.json`, "{}")).toBe(204);
+	const path = join(folder, id);
+	const sent = request(`${writer.address}/gpus/${id}/adapter_model.safetensors`, { method: "PUT" });
+	const answered = once(sent, "response");
+	sent.write("wei");
+	await expect.poll(() => readdirSync(path).length).toBe(2);
+	expect(await call("DELETE", `/${id}`)).toBe(204);
+	sent.end("ghts");
+	const [{ statusCode }] = await answered;
+	expect(statusCode).toBe(410);
+	expect(existsSync(path)).toBe(false);
+	expect(await call("PUT", `/gpus/${id}/adapter_config.json`, "{}")).toBe(410);
+	expect(existsSync(path)).toBe(false);
+	expect(await call("HEAD", `/gpus/${id}`)).toBe(404);
+});
+
+it("deletes an adapter from the other folders, and reports it, if one folder cannot be written", async () => {
+	const file = join(folder, "a-file");
+	writeFileSync(file, "");
+	const good = join(folder, "good");
+	const broken = await startFolderWriter(
+		() =>
+			new Map([
+				["broken", join(file, "adapters")],
+				["good", good],
+			]),
+	);
+	try {
+		const put = { method: "PUT", body: "{}" };
+		expect((await fetch(`${broken.address}/good/${ID}/adapter_config.json`, put)).status).toBe(204);
+		expect((await fetch(`${broken.address}/${ID}`, { method: "DELETE" })).status).toBe(500);
+		expect(readdirSync(good)).toEqual([]);
+	} finally {
+		broken.stop();
+	}
 });
 
 it.each([

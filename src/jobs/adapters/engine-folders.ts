@@ -26,23 +26,24 @@ export class EngineFolders {
 		if (this.#services.address === undefined)
 			throw new AiError(
 				"loraUnsupported",
-				`Only ganglion serve writes the folder of fine-tunes (adapters.folder of the backend '${backend}'): put the files into the folder of the engine, and set only adapters.seen_as`,
+				`Only ganglion serve writes the folder of fine-tunes (${folderOf(backend)}): put the files into the folder of the engine, and set only adapters.seen_as`,
 				{ retryable: true },
 			);
 		const path = `/${encodeURIComponent(backend)}/${id}`;
 		if ((await this.#call(backend, "HEAD", path)) === FOUND) return;
 		for (const { name, key } of files) {
 			const blob = await blobs.get(key);
+			const status = blob && (await this.#call(backend, "PUT", `${path}/${name}`, blob.body));
 			// The adapter was deleted meanwhile.
-			if (!blob) throw new AiError("adapterIncomplete");
-			if ((await this.#call(backend, "PUT", `${path}/${name}`, blob.body)) !== WRITTEN)
-				throw unwritable(backend);
+			if (status === undefined || status === GONE) throw new AiError("adapterIncomplete");
+			if (status !== WRITTEN) throw unwritable(folderOf(backend));
 		}
 	}
 
-	/** Deletes the files of an adapter from all folders. */
+	/** Deletes the files of an adapter from all folders. They are not written again. Throws if a folder keeps them. */
 	async delete(id: string): Promise<void> {
-		if (this.#services.address !== undefined) await this.#call("", "DELETE", `/${id}`);
+		if (this.#services.address === undefined) return;
+		if ((await this.#call("", "DELETE", `/${id}`)) !== WRITTEN) throw unwritable(ANY_FOLDER);
 	}
 
 	/** Returns the status. */
@@ -67,7 +68,7 @@ export class EngineFolders {
 				return response.status;
 			});
 		} catch (cause) {
-			throw unwritable(backend, cause);
+			throw unwritable(backend === "" ? ANY_FOLDER : folderOf(backend), cause);
 		}
 	}
 }
@@ -76,10 +77,10 @@ const late = (): Error => new Error(`No answer within ${CALL_MS} ms`);
 
 const FOUND = 200;
 const WRITTEN = 204;
+const GONE = 410;
 
-const unwritable = (backend: string, cause?: unknown): AiError =>
-	new AiError(
-		"storageUnavailable",
-		`The folder of fine-tunes cannot be written (adapters.folder of the backend '${backend}')`,
-		{ cause },
-	);
+const ANY_FOLDER = "adapters.folder of a backend";
+const folderOf = (backend: string): string => `adapters.folder of the backend '${backend}'`;
+
+const unwritable = (setting: string, cause?: unknown): AiError =>
+	new AiError("storageUnavailable", `The folder of fine-tunes cannot be written (${setting})`, { cause });

@@ -35,7 +35,7 @@ export const adapterFinder =
 export async function writeAhead(
 	account: string,
 	adapter: AdapterRecord,
-	{ engineFolders, jobs, routing, storage }: AdapterServices & Pick<JobsServices, "routing">,
+	{ engineFolders, routing, storage }: Pick<JobsServices, "engineFolders" | "routing" | "storage">,
 ): Promise<void> {
 	if (!isComplete(adapter)) return;
 	const targets = routing.find(adapter.model)?.targets ?? [];
@@ -43,7 +43,4 @@ export async function writeAhead(
 	if (backends.length === 0) return;
 	const blobs = storage.blobs(account);
 	await Promise.allSettled(backends.map(({ backend }) => engineFolders.write(backend, adapter, blobs)));
-	// It may have been deleted meanwhile.
-	const found = await jobs.adapters(account, (adapters) => adapters.find(adapter.id));
-	if (!found) await engineFolders.delete(adapter.id);
 }

@@ -194,13 +194,13 @@ async function remove(c: Context, call: AppCall): Promise<Response> {
 	const { caller, id: requestId, services } = call;
 	const { id } = await find(c, call);
 	const blobs = services.storage.blobs(caller.account);
-	// Before the row, so that no bytes remain without it; and after it, for an upload that ended meanwhile.
-	await blobs.deletePrefix(adapterPrefix(id));
-	await services.jobs.adapters(caller.account, (adapters) => adapters.remove(id));
-	await blobs.deletePrefix(adapterPrefix(id));
-	// A folder that cannot be reached now keeps the files, and nobody can name them any more.
+	// A folder that cannot be written now keeps the files, and nobody can name them any more.
 	await services.engineFolders
 		.delete(id)
 		.catch((error: unknown) => services.log(toAiError(error), requestId));
+	// Before the row, so that nothing remains without it if the process ends; and after it, for an upload that ended meanwhile.
+	await blobs.deletePrefix(adapterPrefix(id));
+	await services.jobs.adapters(caller.account, (adapters) => adapters.remove(id));
+	await blobs.deletePrefix(adapterPrefix(id));
 	return envelope({ id });
 }

@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { startNativeTimer } from "../../../src/core/lazy-timer.ts";
 import { EngineFolders } from "../../../src/jobs/adapters/engine-folders.ts";
 import { adapterFinder } from "../../../src/jobs/client/account-adapters.ts";
+import { ACCOUNT_ROOMS } from "../../../src/surfaces/accounts/account-rooms.ts";
+import type { AppServices } from "../../../src/surfaces/services.ts";
 import {
 	type ScriptedEngine,
 	scriptedLlama,
@@ -360,6 +362,29 @@ describe("the folder of the engine", () => {
 		expect(engine.calls).toHaveLength(1);
 		await gateway.app.request(`${BASE}/finetunes/support`, { method: "DELETE" });
 		expect(calls.at(-1)).toBe("DELETE {id}");
+		expect(await chat(gateway, "support")).toMatchObject({ status: 405, code: 5005 });
+	});
+
+	it("that keeps the files of a deleted adapter is reported: the deletion of the account goes on, and that of the adapter ends", async () => {
+		const { gateway } = withFolder();
+		await uploaded(gateway);
+		const { services } = gateway;
+		services.engineFolders = new EngineFolders({
+			address: "http://writer/secret",
+			fetch: async () => new Response(null, { status: 500 }),
+		});
+		const { JOB_STORE: deleteJobs } = ACCOUNT_ROOMS;
+		if (typeof deleteJobs !== "function") throw new TypeError("The jobs are deleted by a function");
+		await expect(deleteJobs("local", services as AppServices)).rejects.toThrow(
+			"adapters.folder of a backend",
+		);
+		const logged: unknown[] = [];
+		services.log = (error) => void logged.push(error);
+		const deleted = await gateway.app.request(`${BASE}/finetunes/support`, { method: "DELETE" });
+		expect(deleted.status).toBe(200);
+		expect(logged).toEqual([
+			expect.objectContaining({ message: expect.stringContaining("adapters.folder") }),
+		]);
 		expect(await chat(gateway, "support")).toMatchObject({ status: 405, code: 5005 });
 	});
 
