@@ -55,26 +55,28 @@ export async function storeAdapterFile(
 		const { bytes } = await blobs.put(key, checked, { maxBytes: fileBytes, isOwned: true });
 		return { name, bytes, rank };
 	};
+	/** Bytes that cannot be deleted now are deleted with the adapter. */
+	const drop = async (unused: string): Promise<void> => {
+		await blobs.delete(unused).catch((cause: unknown) => services.log(toAiError(cause), ""));
+	};
+	let file: CheckedFile;
 	try {
-		const file = await readForm(request, put);
-		const stored = await services.jobs.adapters(account, (adapters) =>
-			adapters.setFile(id, { ...file, key }),
-		);
-		if (stored.ok) {
-			if (stored.replaced !== undefined) await blobs.delete(stored.replaced);
-			return stored.adapter;
-		}
-		if (stored.reason === "missing") throw noSuchAdapter(adapter.name);
-		if (stored.reason === "complete") throw immutable();
-		throw new AiError(
-			"invalidRequest",
-			`${WEIGHTS_FILE}: expected a rank of at most ${stored.declared}, as ${CONFIG_FILE} declares, found ${stored.found}`,
-		);
+		file = await readForm(request, put);
 	} catch (thrown) {
-		// If that fails too, the bytes are deleted with the adapter.
-		await blobs.delete(key).catch((cause: unknown) => services.log(toAiError(cause), ""));
+		await drop(key);
 		throw thrown;
 	}
+	// If this call fails, the adapter may have the file.
+	const stored = await services.jobs.adapters(account, (adapters) => adapters.setFile(id, { ...file, key }));
+	const unused = stored.ok ? stored.replaced : key;
+	if (unused !== undefined) await drop(unused);
+	if (stored.ok) return stored.adapter;
+	if (stored.reason === "missing") throw noSuchAdapter(adapter.name);
+	if (stored.reason === "complete") throw immutable();
+	throw new AiError(
+		"invalidRequest",
+		`${WEIGHTS_FILE}: expected a rank of at most ${stored.declared}, as ${CONFIG_FILE} declares, found ${stored.found}`,
+	);
 }
 
 /** `guess`: a question with the name that is meant. */

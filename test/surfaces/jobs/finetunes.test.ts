@@ -1,6 +1,7 @@
 /** LoRA adapters over REST, with what `wrangler` and the published `cloudflare` client send. */
 import Cloudflare, { toFile } from "cloudflare";
 import { describe, expect, it } from "vitest";
+import { AiError } from "../../../src/core/errors.ts";
 import { BASE, type TestGateway, testGateway } from "../../gateway.ts";
 import { closedGateway } from "../../http/access.ts";
 import { loraConfig, loraWeights } from "../../jobs/adapters/adapter-files.ts";
@@ -183,6 +184,40 @@ describe("fine-tunes", () => {
 		);
 		expect(both.toSorted()).toEqual([200, 400]);
 		expect((await stored(gateway)).length).toBe(before + 2);
+	});
+
+	it("keeps the bytes of a file that it has, whatever fails after they are stored", async () => {
+		const gateway = testGateway();
+		const { services } = gateway;
+		const { id } = await resultOf(create(gateway));
+		await resultOf(upload(gateway, id, "adapter_config.json", loraConfig()));
+		const { adapters } = services.jobs;
+		let calls = 0;
+		services.jobs.adapters = async (account, method) => {
+			const result = await adapters.call(services.jobs, account, method);
+			// The first call finds the adapter. The answer of the second one is lost.
+			if (++calls === 2) throw new AiError("storageUnavailable");
+			return result as never;
+		};
+		expect(await errorOf(upload(gateway, id, "adapter_model.safetensors", loraWeights()))).toMatchObject({
+			status: 502,
+		});
+		const [listed] = await list(gateway);
+		expect(listed?.files).toHaveLength(2);
+		expect((await stored(gateway)).toSorted()).toEqual(listed?.files.map(({ bytes }) => bytes).toSorted());
+	});
+
+	it("keeps a file that replaces another one whose bytes cannot be deleted", async () => {
+		const gateway = testGateway();
+		const { services } = gateway;
+		const { id } = await resultOf(create(gateway));
+		await resultOf(upload(gateway, id, "adapter_config.json", loraConfig({ r: 4 })));
+		const blobs = services.storage.blobs.bind(services.storage);
+		services.storage.blobs = (account) =>
+			Object.assign(blobs(account), { delete: () => Promise.reject(new AiError("storageUnavailable")) });
+		const replaced = await resultOf(upload(gateway, id, "adapter_config.json", loraConfig({ r: 16 })));
+		expect(replaced.rank).toBe(16);
+		expect(await stored(gateway)).toHaveLength(2);
 	});
 
 	it.each([
