@@ -8,7 +8,8 @@ import { sourceOf } from "../../gateways/exchange.ts";
 import { optionsInHeaders } from "../../gateways/options.ts";
 import { endpointOf } from "../../gateways/providers/addresses.ts";
 import { removeKey, withoutScheme } from "../../gateways/providers/headers.ts";
-import { isKnownProvider } from "../../gateways/run/provider-names.ts";
+import { WORKERS_AI } from "../../gateways/request.ts";
+import { COMPAT, isKnownProvider } from "../../gateways/run/provider-names.ts";
 import type { Step } from "../../gateways/run/step.ts";
 import { readRawInputs } from "../../http/body.ts";
 import {
@@ -21,7 +22,7 @@ import {
 	usedLocation,
 } from "../../http/credentials.ts";
 import { geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
-import { BY_MODEL, pathParameter } from "../../http/route.ts";
+import { BY_MODEL, methodNotAllowed, pathParameter } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import type { Inputs } from "../../pipeline/request.ts";
 import { absentReason } from "../openai/openai-absent.ts";
@@ -162,9 +163,14 @@ async function readOptionalBody(
 	return readRawInputs(request, services);
 }
 
-/** Throws 7000 for a path of OpenAI, such as `/v1/threads/{thread}/runs/{run}`, whose third segment is not a provider. */
+/**
+ * Throws 7000 for a path of OpenAI, such as `/v1/threads/{thread}/runs/{run}`, whose third segment is not a provider; 7001 for a method
+ * other than POST where the gateway itself runs the models.
+ */
 function requireProvider(c: Context): Context {
-	if (!isKnownProvider(pathParameter(c, "provider")) && absentReason(c.req.path) !== undefined)
-		throw new AiError("noRoute");
+	const provider = pathParameter(c, "provider");
+	if (!isKnownProvider(provider) && absentReason(c.req.path) !== undefined) throw new AiError("noRoute");
+	const isOwn = provider === WORKERS_AI || provider === COMPAT;
+	if (isOwn && c.req.method !== "POST" && !isUpgrade(c.req.raw)) throw methodNotAllowed(c);
 	return c;
 }

@@ -436,6 +436,22 @@ describe("a provider's address on the binding", () => {
 		expect(response.headers.get("cf-aig-log-id")).toMatch(UUID);
 	});
 
+	it.each(["GET", "PUT", "PATCH", "DELETE"])("runs no model for %s", async (method) => {
+		const { fetch, requests } = upstream(() => Response.json(completion("Hello")));
+		const { send } = gateway({ vars: ENGINE_VARS, fetch });
+		for (const [endpoint, body] of [
+			[`workers-ai/${LLAMA}`, { prompt: "Hi" }],
+			["workers-ai/v1/chat/completions", chat(LLAMA)],
+			["compat/chat/completions", chat(`workers-ai/${LLAMA}`)],
+		] as const) {
+			const { body: sent, headers } = post(body);
+			const init = { method, headers, ...(method !== "GET" && { body: sent }) };
+			const response = await send(`${GATEWAYS}/${endpoint}`, init as RequestInit);
+			expect(await failureOf(response)).toBe(`405 7001: ${method} not supported for requested URI.`);
+		}
+		expect(requests).toEqual([]);
+	});
+
 	it("passes other endpoints, and requests with the vendor's key, to the vendor unchanged", async () => {
 		const vendor = upstream(() => Response.json({ object: "list", data: [] }));
 		const { send } = gateway({ vars: {}, fetch: vendor.fetch });
