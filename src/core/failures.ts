@@ -160,6 +160,8 @@ export const FAILURES = {
 	/** A spend rule of the gateway. The description names it. */
 	spendLimited: gateway(2045, 429, "Spend limit exceeded"),
 	invalidProvider: gateway(2008, 400, "Invalid provider"),
+	/** The body of a chat at `compat`. The description names the field. */
+	badChatFormat: gateway(2019, 400, "Chat completion bad format"),
 	/** Guardrails of the gateway (`src/gateways/guardrails`). The run API has other codes and statuses than the providers' addresses. */
 	promptBlocked: gateway(2016, 424, "Prompt blocked due to security configurations"),
 	responseBlocked: gateway(2017, 424, "Response blocked due to security configurations"),

@@ -5,11 +5,14 @@
  * model ids with a provider: `workers-ai/@cf/…`, `openai/…`, `acme/chat`. The session headers of a step are used
  * (`request-options.ts`).
  */
+import * as z from "zod";
 import { asQuestion } from "../../core/did-you-mean.ts";
-import { AiError } from "../../core/errors.ts";
+import { AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
 import { loadDialect } from "../../dialects/index.ts";
 import { onlyFor, requireModel } from "../../dialects/route-dialect.ts";
+import { validate } from "../../dialects/validation/validation.ts";
 import { decodedPath } from "../../gateways/providers/model-in-path.ts";
 import { WORKERS_AI } from "../../gateways/request.ts";
 import type { RunModel } from "../../gateways/run/model-in-gateway.ts";
@@ -105,9 +108,26 @@ function routeOf(step: Step, services: GatewayServices): StepRoute {
 		return { model, dialect: loadDialect, inputs, wrap: WRAPS.envelope };
 	}
 	if (!route) throw invalidProvider(path, `is not a route of ${COMPAT}`);
-	if (provider === COMPAT) return openaiStep(route, inputs, (name) => compatModel(name, services));
+	if (provider === COMPAT) {
+		if (route === OPENAI_ROUTES["/chat/completions"]) requireChat(inputs.fields);
+		return openaiStep(route, inputs, (name) => compatModel(name, services));
+	}
 	const author = authorOfSlug(provider);
 	return openaiStep(route, inputs, (model) => `${author}/${model}`);
+}
+
+const ChatBody = lazy(() => z.looseObject({ model: z.string().min(1), messages: z.array(z.unknown()) }));
+
+/** `compat` checks the form of a chat before it chooses the provider. Throws 2019. */
+function requireChat(fields: unknown): void {
+	if (isRecord(fields) && fields.model && typeof fields.model === "string" && Array.isArray(fields.messages))
+		return;
+	try {
+		validate(ChatBody(), fields);
+	} catch (thrown) {
+		const { description } = toAiError(thrown);
+		throw new AiError("badChatFormat", `Chat completion bad format: ${description.replace(/^Error: /, "")}`);
+	}
 }
 
 /** A step on one of OpenAI's or Anthropic's routes. `idOf` converts the `model` of the body to an id of the catalogue. */

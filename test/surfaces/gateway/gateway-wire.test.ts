@@ -287,6 +287,24 @@ describe("universal run", () => {
 		expect(await response.json()).toMatchObject({ description });
 	});
 
+	it.each([
+		[{}, "required properties at '/' are 'model,messages'"],
+		[{ model: `workers-ai/${LLAMA}` }, "required properties at '/' are 'model,messages'"],
+		[{ model: 5, messages: [] }, "Type mismatch of '/model', 'string' not in 'number','integer'"],
+		[
+			{ ...chat(`workers-ai/${LLAMA}`), messages: "Hi" },
+			"Type mismatch of '/messages', 'array' not in 'string'",
+		],
+	])("refuses %j as a chat of compat", async (body, finding) => {
+		const response = await hello().run([step("chat/completions", body, "compat")]);
+		expect(response.status).toBe(400);
+		expect(await response.json()).toMatchObject({
+			name: "AiGatewayError",
+			internalCode: 2019,
+			description: `Chat completion bad format: ${finding}`,
+		});
+	});
+
 	it("repeats the event id of the step, or else of the request, if it is a valid header", async () => {
 		const { run } = hello();
 		const of = async (steps: object[], headers?: Record<string, string>) =>
