@@ -22,6 +22,7 @@ const Models = lazyPage(() => import("./pages/models.tsx"));
 const Model = lazyPage(() => import("./pages/model.tsx"));
 const Usage = lazyPage(() => import("./pages/usage.tsx"));
 const Requests = lazyPage(() => import("./pages/requests.tsx"));
+const Gateways = lazyPage(() => import("./pages/gateways.tsx"));
 const Tokens = lazyPage(() => import("./pages/tokens.tsx"));
 const Adapters = lazyPage(() => import("./pages/adapters.tsx"));
 const Batches = lazyPage(() => import("./pages/batches.tsx"));
@@ -105,6 +106,7 @@ function Console() {
 						<Route path="models/*" element={<Model />} />
 						<Route path="usage" element={<Usage />} />
 						<Route path="requests" element={<Requests />} />
+						<Route path="gateways" element={<Gateways />} />
 						<Route path="tokens" element={<Tokens />} />
 						<Route path="adapters" element={<Adapters />} />
 						<Route path="batches" element={<Batches />} />

@@ -13,6 +13,7 @@ const PAGES = [
 	["/models", "Models"],
 	["/usage", "Usage"],
 	["/requests", "Requests"],
+	["/gateways", "Gateways"],
 	["/tokens", "Tokens"],
 	["/adapters", "Adapters"],
 	["/batches", "Batches"],

@@ -16,6 +16,7 @@ const PAGES: readonly (readonly [title: string, path: string, part: string])[] =
 	["model", `/console/models/${CHAT}`, "Engines"],
 	["usage", "/console/usage", "Budgets"],
 	["requests", "/console/requests", "Outcome"],
+	["gateways", "/console/gateways", "New gateway"],
 	["tokens", "/console/tokens", "New token"],
 	["adapters", "/console/adapters", "New adapter"],
 	["batches", "/console/batches", "New batch"],

@@ -23,6 +23,13 @@ export interface Page<T> {
 	info: ResultInfo;
 }
 
+type Method = "POST" | "PUT" | "PATCH" | "DELETE";
+
+interface Change<T> {
+	result: T;
+	notes: readonly string[];
+}
+
 export interface Credentials {
 	/** Absent for a gateway without credentials. */
 	token?: string | undefined;
@@ -48,12 +55,20 @@ export class Api {
 	}
 
 	async get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Page<T>> {
-		return this.#json(await this.fetch(withQuery(path, query), { signal: signal ?? null }));
+		const response = await this.fetch(withQuery(path, query), { signal: signal ?? null });
+		const { result, result_info: info = {} }: Envelope<T> = await bodyOf(response.json());
+		return { result, info };
 	}
 
-	async send<T>(method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<T> {
-		const { result } = await this.#json<T>(await this.fetch(path, jsonRequest(method, body)));
-		return result;
+	async send<T>(method: Method, path: string, body?: unknown): Promise<T> {
+		return (await this.change<T>(method, path, body)).result;
+	}
+
+	/** As {@link Api.send}, with the notes of the answer: what the change does not do. */
+	async change<T>(method: Method, path: string, body?: unknown): Promise<Change<T>> {
+		const response = await this.fetch(path, jsonRequest(method, body));
+		const { result, messages = [] }: Envelope<T> = await bodyOf(response.json());
+		return { result, notes: messages.map(({ message }) => message) };
 	}
 
 	/** Throws an {@link ApiError} for each status that is not a success. */
@@ -71,11 +86,6 @@ export class Api {
 		if (response.ok) return response;
 		if (response.status === 401) this.#onUnauthorized();
 		throw await errorOf(response);
-	}
-
-	async #json<T>(response: Response): Promise<Page<T>> {
-		const { result, result_info = {} }: Envelope<T> = await bodyOf(response.json());
-		return { result, info: result_info };
 	}
 }
 

@@ -4,6 +4,7 @@ export interface Envelope<T> {
 	result: T;
 	success: boolean;
 	errors: { code: number; message: string }[];
+	messages?: { code: number; message: string }[];
 	result_info?: ResultInfo;
 }
 

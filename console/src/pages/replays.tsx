@@ -6,6 +6,7 @@ import { useRef, useState } from "react";
 import { useFollowing } from "../api/use-following.ts";
 import { useLoad } from "../api/use-load.ts";
 import { hasEnded, titleOf, variantOf } from "../batches/status.ts";
+import { DEFAULT_GATEWAY, gatewayPath, gatewaysPath } from "../gateways/paths.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { instant, integer } from "../parts/format.ts";
@@ -21,7 +22,6 @@ import { Shadows } from "../replays/shadows.tsx";
 import { useSession } from "../session/session.ts";
 import { Confirm } from "../tokens/confirm.tsx";
 
-const DEFAULT_GATEWAY = "default";
 const GATEWAYS = 100;
 
 /** Requests of a gateway's log that were sent again to another model. */
@@ -31,10 +31,10 @@ export default function Replays() {
 	const [isNew, setIsNew] = useState(false);
 	const [shown, setShown] = useState<string>();
 	const newReplay = useRef<HTMLButtonElement>(null);
-	const base = api.account("/ai-gateway/gateways");
-	const path = `${base}/${encodeURIComponent(gateway)}/replay`;
+	const path = `${gatewayPath(api, gateway)}/replay`;
 	const gateways = useLoad(
-		async (signal) => (await api.get<{ id: string }[]>(base, { per_page: GATEWAYS }, signal)).result,
+		async (signal) =>
+			(await api.get<{ id: string }[]>(gatewaysPath(api), { per_page: GATEWAYS }, signal)).result,
 		[api],
 	);
 	const replays = useLoad(async (signal) => (await api.get<Replay[]>(path, {}, signal)).result, [api, path]);
@@ -145,7 +145,7 @@ export default function Replays() {
 					/>
 				)}
 			</Loading>
-			<Shadows key={gateway} path={`${base}/${encodeURIComponent(gateway)}/shadows`} />
+			<Shadows key={gateway} path={`${gatewayPath(api, gateway)}/shadows`} />
 		</Page>
 	);
 }

@@ -1,0 +1,45 @@
+import { Link } from "react-router";
+import { useLoad } from "../api/use-load.ts";
+import { Code } from "../parts/code.tsx";
+import { Loading } from "../parts/loading.tsx";
+import { Section } from "../parts/page.tsx";
+import { useSession } from "../session/session.ts";
+import { type LogFilters, Logs } from "./logs.tsx";
+import { gatewayPath } from "./paths.ts";
+import type { GatewayRow } from "./records.ts";
+
+interface Props {
+	gateway: GatewayRow;
+	filters: LogFilters;
+	onFilter(changes: Partial<LogFilters>): void;
+}
+
+/** One gateway: how to call it, and its logs. */
+export function GatewayPart({ gateway, filters, onFilter }: Props) {
+	const { api } = useSession();
+	const path = gatewayPath(api, gateway.id);
+	const address = useLoad(
+		async (signal) => (await api.get<string>(`${path}/url/compat`, {}, signal)).result,
+		[api, path],
+	);
+	return (
+		<div className="stack">
+			<Section
+				title={gateway.id}
+				actions={<Link to={`/replays?gateway=${encodeURIComponent(gateway.id)}`}>Replays</Link>}
+			>
+				<Loading of={address}>
+					{(url) => (
+						<>
+							<h3>Base URL for the OpenAI SDK</h3>
+							<Code label="Base URL" text={url} />
+							<h3>Header of requests to Workers AI</h3>
+							<Code label="Header" text={`cf-aig-gateway-id: ${gateway.id}`} />
+						</>
+					)}
+				</Loading>
+			</Section>
+			<Logs path={`${path}/logs`} filters={filters} onFilter={onFilter} />
+		</div>
+	);
+}

@@ -1,0 +1,66 @@
+/** Gateways and their logs, as the API shows them. */
+import type { SpendRule } from "../../../src/gateways/settings.ts";
+
+export interface GatewayRow {
+	id: string;
+	created_at: string;
+	modified_at: string;
+	is_default: boolean;
+	/** Seconds. 0 or `null`: answers are cached only for requests that ask for it. */
+	cache_ttl: number | null;
+	cache_invalidate_on_update: boolean;
+	collect_logs: boolean;
+	/** The most logs that are kept. */
+	log_management?: number | null;
+	/** Seconds. 0 or `null`: no limit. */
+	rate_limiting_interval: number | null;
+	/** Requests in an interval. 0 or `null`: no limit. */
+	rate_limiting_limit: number | null;
+	rate_limiting_technique?: "fixed" | "sliding" | null;
+	byok_only?: boolean;
+	spend_limits?: { enabled: boolean; rules: SpendRule[] } | null;
+	guardrails?: { prompt?: object; response?: object } | null;
+	dlp?: { enabled: boolean } | null;
+	otel?: unknown[] | null;
+	retry_max_attempts?: number | null;
+}
+
+/** A log in a list: without the content of the request. */
+export interface GatewayLog {
+	id: string;
+	created_at: string;
+	provider: string;
+	model: string;
+	/** The task. */
+	model_type?: string;
+	path: string;
+	status_code: number;
+	success: boolean;
+	cached: boolean;
+	step: number;
+	tokens_in: number | null;
+	tokens_out: number | null;
+	usage_estimated: boolean;
+	/** US dollars. Absent: the price is unknown. */
+	cost?: number;
+	/** Milliseconds until the end of the answer. */
+	duration: number;
+	/** `latency`: milliseconds until the first byte. */
+	timings?: { latency: number };
+	metadata?: Record<string, unknown>;
+	user_agent?: string;
+	dlp_action?: string;
+	dlp?: unknown;
+	guardrails?: unknown;
+	feedback?: number;
+	score?: number;
+}
+
+export type LogPart = "request" | "response";
+
+/** A log with the beginnings of its bodies. */
+export interface GatewayLogDetails
+	extends GatewayLog,
+		Partial<Record<`${LogPart}_head`, string>>,
+		Record<`${LogPart}_size`, number>,
+		Record<`${LogPart}_head_complete`, boolean> {}

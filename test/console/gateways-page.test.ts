@@ -1,0 +1,132 @@
+/** The page of gateways: one is created and changed, its logs are filtered and read, it is deleted. */
+import { expect, inject, it } from "vitest";
+import { api, createToken } from "./api.ts";
+import { faultsOf, NARROW } from "./axe.ts";
+import { openSession, shoot } from "./browser.ts";
+
+const ACCOUNT = "gateways-a";
+const MODEL = "@cf/meta/llama-3.1-8b-instruct-fp8";
+const GATEWAYS = `/accounts/${ACCOUNT}/ai-gateway/gateways`;
+const SHOP = `${GATEWAYS}/shop`;
+/** Its request is longer than the beginning that a log shows at first (4,096 characters). */
+const LONG = `${"long ".repeat(1_000)}end of the prompt`;
+
+/** Sends a prompt through the gateway `shop`. */
+async function prompt(token: string, text: string, headers: Record<string, string> = {}): Promise<number> {
+	const response = await fetch(`${inject("serve")}/client/v4/accounts/${ACCOUNT}/ai/run/${MODEL}`, {
+		method: "POST",
+		headers: { authorization: `Bearer ${token}`, "cf-aig-gateway-id": "shop", ...headers },
+		body: JSON.stringify({ prompt: text }),
+	});
+	await response.text();
+	return response.status;
+}
+
+it("a gateway is created, changed, called, its logs are read, and it is deleted", async () => {
+	const { value: token } = await createToken(ACCOUNT, "all", [
+		...["Workers AI Read", "Workers AI Run", "Workers AI Write"],
+	]);
+	const tab = await openSession("serve", "/console/gateways", { token, expected: /401|400/ });
+	const { page } = tab;
+	const table = page.getByRole("region", { name: "Gateways" });
+	const rowOf = (name: string) => table.locator("tr", { hasText: name });
+	await rowOf("default").waitFor();
+	expect(
+		await rowOf("default")
+			.getByRole("button", { name: /^Delete/ })
+			.count(),
+	).toBe(0);
+
+	await page.getByRole("button", { name: "New gateway" }).click();
+	const form = page.getByRole("region", { name: /^(New gateway|Edit shop)$/ });
+	await form.getByLabel("Name").fill("shop");
+	await form.getByLabel("Cache answers for (seconds)").fill("300");
+	await form.getByLabel("Requests at most").fill("1000");
+	await form.getByLabel("In (seconds)").fill("3600");
+	await form.getByRole("button", { name: "Add a spend limit" }).click();
+	await form.getByLabel("Spend limit 1 (US dollars)").fill("2.5");
+	await form.getByLabel("Other settings (JSON)").fill("[]");
+	await form.getByRole("button", { name: "Create" }).click();
+	await form.getByText("Other settings: expected a JSON object").waitFor();
+	await form.getByLabel("Other settings (JSON)").fill('{"retry_max_attempts": 9}');
+	await form.getByRole("button", { name: "Create" }).click();
+	await form
+		.getByText(/retry_max_attempts/)
+		.first()
+		.waitFor();
+	expect(await faultsOf(page)).toEqual([]);
+	await shoot(page, "gateway-form");
+	await form.getByLabel("Other settings (JSON)").fill('{"retry_max_attempts": 3, "retry_delai": 10}');
+	await form.getByRole("button", { name: "Create" }).click();
+	await page.waitForURL(/\?gateway=shop$/);
+	await page.getByText(/^retry_delai: unknown.*did you mean "retry_delay"/).waitFor();
+	await expect.poll(() => form.count()).toBe(0);
+	await rowOf("shop")
+		.getByText("cache 300 s, 1,000 requests a hour, $2.5 a day, 3 attempts", { exact: true })
+		.waitFor();
+	expect(await api("GET", SHOP)).toMatchObject({
+		...{ cache_ttl: 300, rate_limiting_limit: 1_000, rate_limiting_interval: 3_600 },
+		...{ rate_limiting_technique: "fixed", collect_logs: true, retry_max_attempts: 3 },
+		spend_limits: { enabled: true, rules: [{ limitType: "cost", limit: 2.5, window: 86_400 }] },
+	});
+	await page.getByText(`${inject("serve")}/v1/${ACCOUNT}/shop/compat`, { exact: true }).waitFor();
+
+	await rowOf("shop").getByRole("button", { name: "Edit shop" }).click();
+	expect(JSON.parse(await form.getByLabel("Other settings (JSON)").inputValue())).toMatchObject({
+		...{ retry_max_attempts: 3, retry_delai: 10, cache_invalidate_on_update: false },
+	});
+	await form.getByRole("button", { name: "Remove spend limit 1" }).click();
+	await form.getByLabel("Other settings (JSON)").fill('{"cache_invalidate_on_update": false}');
+	await form.getByRole("button", { name: "Save" }).click();
+	await rowOf("shop").getByText("cache 300 s, 1,000 requests a hour", { exact: true }).waitFor();
+	await expect.poll(() => page.getByText(/^retry_delai/).count()).toBe(0);
+
+	const headers = { "cf-aig-metadata": '{"team":"web"}' };
+	expect(await prompt(token, "A first prompt", headers)).toBe(200);
+	expect(await prompt(token, "A first prompt")).toBe(200);
+	expect(await prompt(token, LONG)).toBe(200);
+	await expect
+		.poll(async () => (await api<object[]>("GET", `${SHOP}/logs`)).length, { timeout: 30_000 })
+		.toBe(3);
+	await page.reload();
+	const logs = page.getByRole("region", { name: "Logs" }).first();
+	const rows = logs.locator("tbody tr");
+	await expect.poll(() => rows.count()).toBe(3);
+	expect(await rows.nth(1).textContent()).toMatch(/200.*Cached.*workers-ai.*llama-3\.1-8b-instruct-fp8/);
+	await logs.getByLabel("Metadata").fill("web");
+	await expect.poll(() => rows.count()).toBe(1);
+	await page.waitForURL(/metadata=web/);
+	await logs.getByLabel("Metadata").fill("");
+	await logs.getByLabel("Model").fill("no such model");
+	await logs.getByText("No log matches these filters.").waitFor();
+	await logs.getByLabel("Model").fill("8B-instruct");
+	await expect.poll(() => rows.count()).toBe(3);
+
+	await rows.first().getByRole("button").click();
+	const log = page.getByRole("region", { name: "Log", exact: true });
+	const request = log.getByRole("region", { name: "Request" });
+	await request.getByText(/^{"prompt":"long long/).waitFor();
+	expect(await request.textContent()).not.toContain("end of the prompt");
+	await log.getByRole("button", { name: "Show the complete request" }).click();
+	await request.getByText(/end of the prompt/).waitFor();
+	await log
+		.getByRole("region", { name: "Response" })
+		.getByText(/Simulated reply from Ganglion/)
+		.waitFor();
+	await log.getByLabel("Feedback").click();
+	await page.getByRole("option", { name: "Bad" }).click();
+	await expect
+		.poll(async () => (await api<{ feedback?: number }[]>("GET", `${SHOP}/logs`))[0]?.feedback)
+		.toBe(-1);
+	expect(await faultsOf(page)).toEqual([]);
+	await page.setViewportSize(NARROW);
+	expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(360);
+	await page.setViewportSize({ width: 1280, height: 1800 });
+	await shoot(page, "gateway");
+
+	await rowOf("shop").getByRole("button", { name: "Delete shop" }).click();
+	await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+	await expect.poll(() => rowOf("shop").count()).toBe(0);
+	expect((await api<{ id: string }[]>("GET", GATEWAYS)).map(({ id }) => id)).toEqual(["default"]);
+	await tab.close();
+});
