@@ -56,7 +56,7 @@ export class Drain {
 	/** Why no further line starts. */
 	#wait: BatchWait | undefined;
 	#isStopping = false;
-	/** After a call that claimed none: when the next line may start, or that none waits. */
+	/** After a call that claimed none: when the next line may start, or that none waits. `undefined`: lines may wait. */
 	#rest: Pick<ExchangedLines, "nextAt"> | undefined;
 	#isExchanging = false;
 	/** The start of the latest exchange that stored ends. Epoch milliseconds. */
@@ -92,7 +92,9 @@ export class Drain {
 			if (this.#isStopping) return;
 			if (delay !== undefined) throw this.#postponed(delay);
 			if (this.#free <= 0) throw this.#postponed(this.#calls.services.jobPace.retryDelay(this.#model));
-			const nextAt = this.#rest?.nextAt;
+			// Places have become free.
+			if (!this.#rest) continue;
+			const { nextAt } = this.#rest;
 			if (nextAt === undefined) return;
 			throw this.#postponed(nextAt - this.#calls.services.now());
 		}
@@ -218,6 +220,7 @@ export class Drain {
 		const { lines, isStopping, nextAt } = await this.#calls.exchange(ended, claim, waiting);
 		this.#isStopping = isStopping;
 		if (claim > 0) this.#rest = lines.length > 0 ? undefined : { ...(nextAt !== undefined && { nextAt }) };
+		else if (ended.some(({ outcome }) => outcome.kind === "again")) this.#rest = undefined;
 		if (lines.length > 0) {
 			await jobPace.giveWay(wait);
 			await this.#calls.reader.load(lines);

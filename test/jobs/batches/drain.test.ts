@@ -17,8 +17,12 @@ interface Scenario {
 	cancelAfter?: number;
 	/** Calls after which other batches use the whole pace. */
 	othersAfter?: number;
+	/** The call from which on other batches use nothing again. */
+	othersUntil?: number;
 	/** Live requests are under way. */
 	isLive?: boolean;
+	/** Runs of each line that fail. It runs again two seconds later. */
+	failures?: number;
 	/** Milliseconds after which the clock is set back by an hour. */
 	setBackAfter?: number;
 }
@@ -62,11 +66,14 @@ function drained({
 	exchangeMs = 0,
 	cancelAfter,
 	othersAfter = Number.POSITIVE_INFINITY,
+	othersUntil = Number.POSITIVE_INFINITY,
 	isLive = false,
+	failures = 0,
 	setBackAfter = Number.POSITIVE_INFINITY,
 }: Scenario) {
 	const { endOf, now, sleep } = steppedTime();
-	const queued = Array.from({ length: lines }, (_, line) => ({ line, ticket: `t-${line}` }) as ClaimedLine);
+	const queued = Array.from({ length: lines }, (_, line) => ({ line, ticket: `t-${line}`, startAt: 0 }));
+	const runs = new Map<number, number>();
 	const seen = {
 		running: 0,
 		/** By line: when it ended, and when the call that stored it began. */
@@ -93,7 +100,7 @@ function drained({
 		{
 			services: {
 				jobPace: {
-					free: () => (seen.calls > othersAfter ? 0 : concurrency - seen.running),
+					free: () => (seen.calls > othersAfter && seen.calls < othersUntil ? 0 : concurrency - seen.running),
 					groupLines: 32,
 					isLive,
 					giveWay: async () => void seen.pauses++,
@@ -113,7 +120,12 @@ function drained({
 				seen.running--;
 				seen.ended.set(line, now());
 				seen.waited = Math.max(seen.waited, seen.ended.size - seen.stored.size);
-				const outcome = { kind: "succeeded", text: "a".repeat(characters) };
+				const run = (runs.get(line) ?? 0) + 1;
+				runs.set(line, run);
+				const outcome =
+					run <= failures
+						? { kind: "again", startAt: now() + 2_000, counts: true }
+						: { kind: "succeeded", text: "a".repeat(characters) };
 				return { end: { line, ticket, settlements: [], outcome } as unknown as LineEnd };
 			},
 			async exchange(results, claim) {
@@ -125,14 +137,18 @@ function drained({
 				for (const { line, outcome } of results)
 					if (outcome.kind === "again") {
 						claimed--;
-						queued.push({ line, ticket: `t-${line}` } as ClaimedLine);
+						queued.push({ line, ticket: `t-${line}`, startAt: outcome.startAt });
 					} else seen.stored.set(line, now());
-				const taken = isStopping ? [] : queued.splice(0, claim);
+				const due = queued.filter(({ startAt }) => startAt <= now()).slice(0, claim);
+				const taken = isStopping ? [] : (due as unknown as ClaimedLine[]);
+				for (const line of isStopping ? [] : due) queued.splice(queued.indexOf(line), 1);
 				claimed += taken.length;
+				const nextAt = Math.min(...queued.map(({ startAt }) => startAt));
 				await sleep(exchangeMs);
 				seen.claimed = Math.max(seen.claimed, claimed - seen.started);
 				seen.isCalling = false;
-				return { lines: taken, isStopping };
+				const isEmpty = claim > 0 && taken.length === 0 && Number.isFinite(nextAt);
+				return { lines: taken, isStopping, ...(isEmpty && { nextAt }) };
 			},
 		},
 	);
@@ -200,6 +216,49 @@ describe("a drain", () => {
 		const { run, seen } = drained({ lines: 4, concurrency: 0, milliseconds: () => 1 });
 		await expect(run()).rejects.toBeInstanceOf(PostponedWork);
 		expect(seen.claimed).toBeLessThanOrEqual(0);
+	});
+
+	it.each([true, false])(
+		"is postponed until its last lines run again (beside live requests: %s)",
+		async (isLive) => {
+			const { run, seen } = drained({
+				lines: 3,
+				concurrency: 4,
+				milliseconds: () => 50,
+				isLive,
+				failures: 1,
+			});
+			const postponed = await run().then(
+				() => undefined,
+				(thrown: unknown) => thrown,
+			);
+			expect(seen.started).toBe(3);
+			expect(postponed).toBeInstanceOf(PostponedWork);
+			expect((postponed as PostponedWork).milliseconds).toBeGreaterThan(1_000);
+			expect((postponed as PostponedWork).milliseconds).toBeLessThanOrEqual(2_000);
+		},
+	);
+
+	it.each([true, false])("does not end while a line waits (beside live requests: %s)", async (isLive) => {
+		let ends = 0;
+		for (const lines of [3, 40])
+			for (const concurrency of [1, 4])
+				for (const failures of [0, 1])
+					for (let othersAfter = 0; othersAfter < 12; othersAfter++)
+						for (const calls of [1, 2]) {
+							const { run, seen } = drained({
+								...{ lines, concurrency, isLive, failures, othersAfter, othersUntil: othersAfter + calls },
+								milliseconds: (line) => 20 + 90 * (line % 3),
+							});
+							const thrown: unknown = await run().then(
+								() => undefined,
+								(error: unknown) => error,
+							);
+							if (thrown !== undefined) expect(thrown).toBeInstanceOf(PostponedWork);
+							else expect(seen.stored.size).toBe(lines);
+							if (thrown === undefined) ends++;
+						}
+		expect(ends).toBeGreaterThan(10);
 	});
 
 	it("ends its shift if the clock is set back: its five minutes would last an hour longer", async () => {
