@@ -1,4 +1,4 @@
-/** The page of gateways: one is created and changed, its logs are filtered and read, it is deleted. */
+/** The page of gateways: one is created and changed, gets a key, its logs are filtered and read, it is deleted. */
 import { expect, inject, it } from "vitest";
 import { api, createToken } from "./api.ts";
 import { faultsOf, NARROW } from "./axe.ts";
@@ -22,7 +22,7 @@ async function prompt(token: string, text: string, headers: Record<string, strin
 	return response.status;
 }
 
-it("a gateway is created, changed, called, its logs are read, and it is deleted", async () => {
+it("a gateway is created, changed, gets a key, is called, its logs are read, and it is deleted", async () => {
 	const { value: token } = await createToken(ACCOUNT, "all", [
 		...["Workers AI Read", "Workers AI Run", "Workers AI Write"],
 	]);
@@ -81,6 +81,22 @@ it("a gateway is created, changed, called, its logs are read, and it is deleted"
 	await rowOf("shop").getByText("cache 300 s, 1,000 requests a hour", { exact: true }).waitFor();
 	await expect.poll(() => page.getByText(/^retry_delai/).count()).toBe(0);
 
+	const keys = page.getByRole("region", { name: "Keys of providers" });
+	await keys.getByText(/^No keys\./).waitFor();
+	await keys.getByRole("button", { name: "New key" }).click();
+	await keys.getByLabel("Provider").fill("opnai");
+	await keys.getByLabel("Key", { exact: true }).fill("sk-a-key-of-a-test-1234");
+	await keys.getByRole("button", { name: "Store" }).click();
+	await keys.getByText(/expected a provider's slug/).waitFor();
+	await keys.getByLabel("Provider").fill("openai");
+	await keys.getByRole("button", { name: "Store" }).click();
+	await keys.getByText("…1234", { exact: true }).waitFor();
+	expect(await keys.textContent()).toMatch(/openai.*…1234.*none/);
+	expect(await page.content()).not.toContain("sk-a-key");
+	await keys.getByRole("button", { name: "Delete the key openai/default" }).click();
+	await page.getByRole("button", { name: "Delete the key", exact: true }).click();
+	await keys.getByText(/^No keys\./).waitFor();
+
 	const headers = { "cf-aig-metadata": '{"team":"web"}' };
 	expect(await prompt(token, "A first prompt", headers)).toBe(200);
 	expect(await prompt(token, "A first prompt")).toBe(200);
@@ -89,6 +105,9 @@ it("a gateway is created, changed, called, its logs are read, and it is deleted"
 		.poll(async () => (await api<object[]>("GET", `${SHOP}/logs`)).length, { timeout: 30_000 })
 		.toBe(3);
 	await page.reload();
+	await page.getByRole("button", { name: "Empty the cache" }).click();
+	// Of the first and the long prompt.
+	await page.getByText("2 answers deleted.").waitFor();
 	const logs = page.getByRole("region", { name: "Logs" }).first();
 	const rows = logs.locator("tbody tr");
 	await expect.poll(() => rows.count()).toBe(3);

@@ -4,8 +4,10 @@ import { Code } from "../parts/code.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Section } from "../parts/page.tsx";
 import { useSession } from "../session/session.ts";
+import { CacheButton } from "./cache-button.tsx";
 import { type LogFilters, Logs } from "./logs.tsx";
 import { gatewayPath } from "./paths.ts";
+import { ProviderKeys } from "./provider-keys.tsx";
 import type { GatewayRow } from "./records.ts";
 
 interface Props {
@@ -14,7 +16,7 @@ interface Props {
 	onFilter(changes: Partial<LogFilters>): void;
 }
 
-/** One gateway: how to call it, and its logs. */
+/** One gateway: how to call it, its cache, its keys of providers, its logs. */
 export function GatewayPart({ gateway, filters, onFilter }: Props) {
 	const { api } = useSession();
 	const path = gatewayPath(api, gateway.id);
@@ -38,7 +40,9 @@ export function GatewayPart({ gateway, filters, onFilter }: Props) {
 						</>
 					)}
 				</Loading>
+				<CacheButton path={path} />
 			</Section>
+			<ProviderKeys path={`${path}/provider_configs`} />
 			<Logs path={`${path}/logs`} filters={filters} onFilter={onFilter} />
 		</div>
 	);

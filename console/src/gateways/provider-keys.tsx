@@ -1,0 +1,171 @@
+import { Badge } from "@cloudflare/kumo/components/badge";
+import { Button } from "@cloudflare/kumo/components/button";
+import { Input } from "@cloudflare/kumo/components/input";
+import { useRef, useState } from "react";
+import { PROVIDER_SLUGS } from "../../../src/gateways/providers/addresses.ts";
+import type { ProviderKeyInfo } from "../../../src/gateways/providers/provider-keys.ts";
+import { useLoad } from "../api/use-load.ts";
+import { type Column, DataTable } from "../parts/data-table.tsx";
+import { Failure } from "../parts/failure.tsx";
+import { instant } from "../parts/format.ts";
+import { InView } from "../parts/in-view.tsx";
+import { Loading } from "../parts/loading.tsx";
+import { ModelField } from "../parts/model-field.tsx";
+import { Section } from "../parts/page.tsx";
+import { SaveForm } from "../parts/save-form.tsx";
+import { useRemoval } from "../parts/use-removal.ts";
+import { useSession } from "../session/session.ts";
+import { Confirm } from "../tokens/confirm.tsx";
+
+/** The alias of the key that a request uses if it names none. */
+const DEFAULT_ALIAS = "default";
+
+/** The keys of providers that a gateway stores. `path`: of the keys. */
+export function ProviderKeys({ path }: { path: string }) {
+	const { api } = useSession();
+	const [isNew, setIsNew] = useState(false);
+	const newKey = useRef<HTMLButtonElement>(null);
+	const keys = useLoad(
+		async (signal) => (await api.get<ProviderKeyInfo[]>(path, {}, signal)).result,
+		[api, path],
+	);
+	const removal = useRemoval<ProviderKeyInfo>(async ({ id }) => {
+		await api.send("DELETE", `${path}/${id}`);
+		// The row of the key disappears with its button.
+		newKey.current?.focus();
+		keys.reload();
+	});
+	const columns: Column<ProviderKeyInfo>[] = [
+		...COLUMNS,
+		{
+			title: "Actions",
+			cell: (key) => (
+				<Button
+					size="sm"
+					variant="secondary-destructive"
+					aria-label={`Delete the key ${nameOf(key)}`}
+					onClick={() => removal.ask(key)}
+				>
+					Delete
+				</Button>
+			),
+		},
+	];
+	return (
+		<Section
+			title="Keys of providers"
+			actions={
+				<Button ref={newKey} size="sm" onClick={() => setIsNew(true)}>
+					New key
+				</Button>
+			}
+		>
+			{removal.error && <Failure error={removal.error} />}
+			{isNew && (
+				<InView>
+					<NewKeyForm
+						path={path}
+						onSaved={() => {
+							setIsNew(false);
+							keys.reload();
+						}}
+						onCancel={() => setIsNew(false)}
+					/>
+				</InView>
+			)}
+			{removal.row && (
+				<Confirm
+					title={`Delete the key ${nameOf(removal.row)}?`}
+					text="Requests that use it are refused from now on, unless they bring their own key."
+					button="Delete the key"
+					onConfirm={removal.confirm}
+					onCancel={removal.cancel}
+				/>
+			)}
+			<Loading of={keys}>
+				{(rows) => (
+					<DataTable
+						label="Keys"
+						columns={columns}
+						rows={rows}
+						rowKey={({ id }) => id}
+						empty="No keys. With a stored key, callers of a provider need only a token of this gateway."
+					/>
+				)}
+			</Loading>
+		</Section>
+	);
+}
+
+interface FormProps {
+	path: string;
+	onSaved(): void;
+	onCancel(): void;
+}
+
+function NewKeyForm({ path, onSaved, onCancel }: FormProps) {
+	const { api } = useSession();
+	const [provider, setProvider] = useState("");
+	const [alias, setAlias] = useState("");
+	const [secret, setSecret] = useState("");
+	async function send(): Promise<void> {
+		const provider_slug = provider.trim();
+		await api.send("POST", path, {
+			...{ provider_slug, secret: secret.trim() },
+			...(alias.trim() !== "" && { alias: alias.trim() }),
+		});
+		onSaved();
+	}
+	return (
+		<SaveForm title="New key" button="Store" onSend={send} onCancel={onCancel}>
+			<div className="filters">
+				<ModelField
+					label="Provider"
+					placeholder="openai, or custom-…"
+					required
+					models={PROVIDER_SLUGS}
+					value={provider}
+					onChange={setProvider}
+				/>
+				<Input
+					label="Alias"
+					placeholder={DEFAULT_ALIAS}
+					maxLength={64}
+					autoComplete="off"
+					value={alias}
+					onChange={(event) => setAlias(event.target.value)}
+				/>
+				<Input
+					label="Key"
+					type="password"
+					autoComplete="off"
+					required
+					value={secret}
+					onChange={(event) => setSecret(event.target.value)}
+				/>
+			</div>
+			<p className="subtle">It replaces the key with the same provider and alias. It is not shown again.</p>
+		</SaveForm>
+	);
+}
+
+const nameOf = ({ provider_slug, alias }: ProviderKeyInfo): string => `${provider_slug}/${alias}`;
+
+const COLUMNS: readonly Column<ProviderKeyInfo>[] = [
+	{ title: "Provider", cell: ({ provider_slug }) => provider_slug },
+	{
+		title: "Alias",
+		cell: ({ alias, default_config }) => (
+			<>
+				{alias} {default_config && <Badge variant="info">if none is named</Badge>}
+			</>
+		),
+	},
+	{ title: "Key", cell: ({ secret_preview }) => <code>{secret_preview}</code> },
+	{
+		title: "Limit",
+		cell: ({ rate_limit, rate_limit_period }) =>
+			rate_limit > 0 ? `${rate_limit} requests a ${rate_limit_period ?? "minute"}` : "none",
+	},
+	{ title: "Changed", cell: ({ modified_at }) => instant(modified_at) },
+];
