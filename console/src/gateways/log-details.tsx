@@ -141,7 +141,7 @@ function Content({ path, part, title, log }: ContentProps) {
 			{text === undefined ? (
 				<p className="subtle">Not kept.</p>
 			) : (
-				<Code label={title} text={readable(text)} />
+				<Code wraps label={title} text={readable(text)} />
 			)}
 			{complete === undefined && beginning !== undefined && !log[`${part}_head_complete`] && (
 				<div className="buttons">
