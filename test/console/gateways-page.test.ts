@@ -26,7 +26,7 @@ it("a gateway is created, changed, gets a key, is called, its logs are read, and
 	const { value: token } = await createToken(ACCOUNT, "all", [
 		...["Workers AI Read", "Workers AI Run", "Workers AI Write"],
 	]);
-	const tab = await openSession("serve", "/console/gateways", { token, expected: /401|400/ });
+	const tab = await openSession("serve", "/console/gateways", { token, expected: /40[014]/ });
 	const { page } = tab;
 	const table = page.getByRole("region", { name: "Gateways" });
 	const rowOf = (name: string) => table.locator("tr", { hasText: name });
@@ -147,5 +147,8 @@ it("a gateway is created, changed, gets a key, is called, its logs are read, and
 	await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
 	await expect.poll(() => rowOf("shop").count()).toBe(0);
 	expect((await api<{ id: string }[]>("GET", GATEWAYS)).map(({ id }) => id)).toEqual(["default"]);
+
+	await page.goto(`${inject("serve")}/console/gateways?gateway=absent`);
+	await logs.getByText('Gateway not found: "absent"').waitFor();
 	await tab.close();
 });

@@ -8,35 +8,31 @@ import { CacheButton } from "./cache-button.tsx";
 import { type LogFilters, Logs } from "./logs.tsx";
 import { gatewayPath } from "./paths.ts";
 import { ProviderKeys } from "./provider-keys.tsx";
-import type { GatewayRow } from "./records.ts";
 
 interface Props {
-	gateway: GatewayRow;
+	id: string;
 	filters: LogFilters;
 	onFilter(changes: Partial<LogFilters>): void;
 }
 
 /** One gateway: how to call it, its cache, its keys of providers, its logs. */
-export function GatewayPart({ gateway, filters, onFilter }: Props) {
+export function GatewayPart({ id, filters, onFilter }: Props) {
 	const { api } = useSession();
-	const path = gatewayPath(api, gateway.id);
+	const path = gatewayPath(api, id);
 	const address = useLoad(
 		async (signal) => (await api.get<string>(`${path}/url/compat`, {}, signal)).result,
 		[api, path],
 	);
 	return (
 		<div className="stack">
-			<Section
-				title={gateway.id}
-				actions={<Link to={`/replays?gateway=${encodeURIComponent(gateway.id)}`}>Replays</Link>}
-			>
+			<Section title={id} actions={<Link to={`/replays?gateway=${encodeURIComponent(id)}`}>Replays</Link>}>
 				<Loading of={address}>
 					{(url) => (
 						<>
 							<h3>Base URL for the OpenAI SDK</h3>
 							<Code label="Base URL" text={url} />
 							<h3>Header of requests to Workers AI</h3>
-							<Code label="Header" text={`cf-aig-gateway-id: ${gateway.id}`} />
+							<Code label="Header" text={`cf-aig-gateway-id: ${id}`} />
 						</>
 					)}
 				</Loading>

@@ -32,7 +32,6 @@ export default function Gateways() {
 			(await api.get<GatewayRow[]>(gatewaysPath(api), { per_page: MAX_LISTED }, signal)).result,
 		[api],
 	);
-	const open = gateways.value?.find(({ id }) => id === selected);
 
 	const removal = useRemoval<GatewayRow>(async ({ id }) => {
 		await api.send("DELETE", gatewayPath(api, id));
@@ -133,9 +132,10 @@ export default function Gateways() {
 					/>
 				)}
 			</Loading>
-			{open && (
-				<InView key={open.id}>
-					<GatewayPart gateway={open} filters={filters} onFilter={setParameters} />
+			{/* Also one that `npm run dev` serves although it is not created: it has logs, and is not listed. */}
+			{selected !== "" && (
+				<InView key={selected}>
+					<GatewayPart id={selected} filters={filters} onFilter={setParameters} />
 				</InView>
 			)}
 		</Page>
