@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../../scripts/free-port.ts";
 import { runScript, type Script, stopScripts } from "../script.ts";
 import { CLI, ganglion, type Result } from "./run.ts";
+import { sharedProcess } from "./shared-process.ts";
 
 const ADMIN_TOKEN = "an-admin-token-of-a-test-with-32-characters";
 const MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -32,8 +33,12 @@ afterAll(async () => {
 	rmSync(folder, { recursive: true, force: true });
 });
 
-const run = (args: readonly string[], token = ADMIN_TOKEN): Promise<Result> =>
-	ganglion(args, { env: { GANGLION_URL: url, GANGLION_ACCOUNT: "acme", GANGLION_TOKEN: token } });
+const shared = sharedProcess();
+const variables = (account: string, token = ADMIN_TOKEN) => ({
+	env: { GANGLION_URL: url, GANGLION_ACCOUNT: account, GANGLION_TOKEN: token },
+});
+const run = (args: readonly string[], token?: string): Promise<Result> =>
+	shared(args, variables("acme", token));
 
 async function json<T>(args: readonly string[]): Promise<T> {
 	const { code, stdout, stderr } = await run([...args, "--json"]);
@@ -43,7 +48,8 @@ async function json<T>(args: readonly string[]): Promise<T> {
 
 describe("ganglion token", () => {
 	it("creates a token that runs models, lists it, and revokes it", async () => {
-		expect((await run(["token", "list"])).stdout).toBe("The account has no tokens.\n");
+		const { code, stdout: none } = await ganglion(["token", "list"], variables("acme"));
+		expect([code, none]).toEqual([0, "The account has no tokens.\n"]);
 		const created = await run([
 			"token",
 			"create",
@@ -57,7 +63,10 @@ describe("ganglion token", () => {
 		expect(created.stderr).toMatch(/^Token [0-9a-f]{32} of account acme\. Its value is shown only once:\n$/);
 		const token = created.stdout.trim();
 
-		const answer = await run(["try", MODEL, "Reply with exactly: good morning"], token);
+		const answer = await ganglion(
+			["try", MODEL, "Reply with exactly: good morning"],
+			variables("acme", token),
+		);
 		expect(answer.stdout).toBe("good morning\n");
 		expect(answer.stderr).toMatch(/^\(\d+ \+ 2 tokens, [\d.]+ neurons, first text after \d+ ms, \d+ ms\)\n$/);
 
@@ -85,8 +94,7 @@ describe("ganglion token", () => {
 describe("ganglion token list", () => {
 	it("shows the gateway that the account binds", async () => {
 		const account = "bound";
-		const ask = (args: readonly string[]) =>
-			ganglion(args, { env: { GANGLION_URL: url, GANGLION_ACCOUNT: account, GANGLION_TOKEN: ADMIN_TOKEN } });
+		const ask = (args: readonly string[]) => shared(args, variables(account));
 		const row = async () => (await ask(["token", "list"])).stdout.split("\n")[1];
 		await ask(["token", "create", "shop", "--permission", "Workers AI Run"]);
 		expect(await row()).toMatch(/ none +any +Workers AI Run /);
@@ -210,8 +218,7 @@ describe("ganglion usage", () => {
 	});
 
 	it("names the tokens to a caller that may list them", async () => {
-		const ask = (args: readonly string[], token = ADMIN_TOKEN): Promise<Result> =>
-			ganglion(args, { env: { GANGLION_URL: url, GANGLION_ACCOUNT: "desk", GANGLION_TOKEN: token } });
+		const ask = (args: readonly string[], token?: string) => shared(args, variables("desk", token));
 		const created = await ask(["token", "create", "web shop", "--permission", "Workers AI Read", "--json"]);
 		const { id, value }: { id: string; value: string } = JSON.parse(created.stdout);
 		await ask(["try", MODEL, "Reply with exactly: one"], value);
@@ -249,7 +256,7 @@ describe("a mistake", () => {
 	});
 
 	it("in the name of the address in the environment is named, before the call", async () => {
-		const { stderr } = await ganglion(["usage", "--url", `http://127.0.0.1:${await freePort()}`], {
+		const { stderr } = await shared(["usage", "--url", `http://127.0.0.1:${await freePort()}`], {
 			env: { GANGLON_URL: "http://gateway.example" },
 		});
 		expect(stderr).toMatch(
@@ -263,7 +270,7 @@ describe("a mistake", () => {
 		[["backup"], /^error: required option '--to <folder>' not specified/],
 		[["try", MODEL], /^error: missing required argument 'prompt'/],
 	])("in %j is explained", async (args, message) => {
-		const { code, stderr } = await run(args);
+		const { code, stderr } = await ganglion(args);
 		expect(code).toBe(1);
 		expect(stderr).toMatch(message);
 	});
@@ -282,7 +289,7 @@ describe("ganglion vectors move", () => {
 		const unknown = await run(["vectors", "move", "docs", "--to", "pgg"]);
 		expect(unknown.stderr).toContain('store: expected "builtin" or "pg", found "pgg"; did you mean "pg"?');
 		// The store does not answer, so the move goes on until it is cancelled.
-		const move = run(["vectors", "move", "docs", "--to", "pg"]);
+		const move = ganglion(["vectors", "move", "docs", "--to", "pg"], variables("acme"));
 		await expect
 			.poll(async () => (await fetch(`${indexes()}/docs/move`, { headers })).status, { timeout: 20_000 })
 			.toBe(200);

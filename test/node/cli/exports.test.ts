@@ -14,7 +14,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../../scripts/free-port.ts";
 import { runScript, type Script, stopScripts } from "../script.ts";
-import { CLI, ganglion, type Result } from "./run.ts";
+import { CLI, type Result } from "./run.ts";
+import { sharedProcess } from "./shared-process.ts";
 
 let folder = "";
 let url = "";
@@ -33,8 +34,9 @@ afterAll(async () => {
 	rmSync(folder, { recursive: true, force: true });
 });
 
+const shared = sharedProcess();
 const run = (args: readonly string[]): Promise<Result> =>
-	ganglion(args, { cwd: folder, env: { GANGLION_URL: url } });
+	shared(args, { cwd: folder, env: { GANGLION_URL: url } });
 
 async function call(path: string, init?: RequestInit): Promise<unknown> {
 	const response = await fetch(`${url}/client/v4/accounts/local${path}`, init);

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { freePort } from "../../../scripts/free-port.ts";
 import { runScript, type Script } from "../script.ts";
-import { CLI, ganglion, type Result } from "./run.ts";
+import { CLI, type Result } from "./run.ts";
+import { sharedProcess } from "./shared-process.ts";
 
 const ADMIN_TOKEN = "an-admin-token-of-a-test-with-32-characters";
 const ANSWERS: Readonly<Record<string, string>> = {
@@ -76,8 +77,9 @@ afterAll(async () => {
 	rmSync(folder, { recursive: true, force: true });
 });
 
+const shared = sharedProcess();
 const run = (...args: string[]): Promise<Result> =>
-	ganglion(["replay", ...args], {
+	shared(["replay", ...args], {
 		env: { GANGLION_URL: url, GANGLION_ACCOUNT: "acme", GANGLION_TOKEN: ADMIN_TOKEN },
 	});
 

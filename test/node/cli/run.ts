@@ -18,13 +18,18 @@ interface Options {
 	cli?: string;
 }
 
+/** The address and the token of this process's own gateway are not passed on. */
+export function environment(env: Record<string, string>): NodeJS.ProcessEnv {
+	const { GANGLION_URL: _, GANGLION_TOKEN: __, ...inherited } = process.env;
+	return { ...inherited, NO_COLOR: "1", ...env };
+}
+
 export function ganglion(
 	args: readonly string[],
 	{ env = {}, cwd, node = process.execPath, cli = CLI }: Options = {},
 ): Promise<Result> {
-	const { GANGLION_URL: _, GANGLION_TOKEN: __, ...inherited } = process.env;
 	return new Promise((done) => {
-		const options = { env: { ...inherited, NO_COLOR: "1", ...env }, ...(cwd !== undefined && { cwd }) };
+		const options = { env: environment(env), ...(cwd !== undefined && { cwd }) };
 		const child = execFile(node, [cli, ...args], options, (error, stdout, stderr) => {
 			done({ code: error ? (child.exitCode ?? 1) : 0, stdout, stderr });
 		});
