@@ -1,4 +1,4 @@
-/** The page of gateways: one is created and changed, gets a key, its logs are filtered and read, it is deleted. */
+/** The page of gateways: one is created and changed, gets a route and a key, its logs are filtered and read, it is deleted. */
 import { expect, inject, it } from "vitest";
 import { api, createToken } from "./api.ts";
 import { faultsOf, NARROW } from "./axe.ts";
@@ -12,17 +12,17 @@ const SHOP = `${GATEWAYS}/shop`;
 const LONG = `${"long ".repeat(1_000)}end of the prompt`;
 
 /** Sends a prompt through the gateway `shop`. */
-async function prompt(token: string, text: string, headers: Record<string, string> = {}): Promise<number> {
-	const response = await fetch(`${inject("serve")}/client/v4/accounts/${ACCOUNT}/ai/run/${MODEL}`, {
+async function prompt(token: string, text: string, headers = {}, model = MODEL): Promise<number> {
+	const response = await fetch(`${inject("serve")}/client/v4/accounts/${ACCOUNT}/ai/run/${model}`, {
 		method: "POST",
 		headers: { authorization: `Bearer ${token}`, "cf-aig-gateway-id": "shop", ...headers },
-		body: JSON.stringify({ prompt: text }),
+		body: JSON.stringify({ messages: [{ role: "user", content: text }] }),
 	});
 	await response.text();
 	return response.status;
 }
 
-it("a gateway is created, changed, gets a key, is called, its logs are read, and it is deleted", async () => {
+it("a gateway is created, changed, gets a route and a key, is called, its logs are read, and it is deleted", async () => {
 	const { value: token } = await createToken(ACCOUNT, "all", [
 		...["Workers AI Read", "Workers AI Run", "Workers AI Write"],
 	]);
@@ -81,6 +81,32 @@ it("a gateway is created, changed, gets a key, is called, its logs are read, and
 	await rowOf("shop").getByText("cache 300 s, 1,000 requests a hour", { exact: true }).waitFor();
 	await expect.poll(() => page.getByText(/^retry_delai/).count()).toBe(0);
 
+	const routes = page.getByRole("region", { name: "Dynamic routes" });
+	await routes.getByText(/^No dynamic routes\./).waitFor();
+	await routes.getByRole("button", { name: "New route" }).click();
+	await routes.getByLabel("Name").fill("support");
+	const elements = routes.getByLabel("Elements (JSON)");
+	const example = await elements.inputValue();
+	await elements.fill("[");
+	await routes.getByRole("button", { name: "Deploy" }).click();
+	await routes.getByText("Elements: this is not JSON").waitFor();
+	await elements.fill(example.replace("llama-3.3-70b-instruct-fp8-fast", "no-such-model"));
+	await routes.getByRole("button", { name: "Deploy" }).click();
+	await routes
+		.getByText(/no-such-model/)
+		.first()
+		.waitFor();
+	await routes.getByText("deployed", { exact: true }).waitFor();
+	expect(await faultsOf(page)).toEqual([]);
+	await routes.getByRole("button", { name: "Edit the route support" }).click();
+	await elements.fill(example.replace("llama-3.3-70b-instruct-fp8-fast", "llama-3.1-8b-instruct-fp8"));
+	await routes.getByRole("button", { name: "Deploy" }).click();
+	await expect.poll(() => elements.count()).toBe(0);
+	expect(await prompt(token, "To a route", {}, "dynamic/support")).toBe(200);
+	await routes.getByRole("button", { name: "Delete the route support" }).click();
+	await page.getByRole("button", { name: "Delete the route", exact: true }).click();
+	await routes.getByText(/^No dynamic routes\./).waitFor();
+
 	const keys = page.getByRole("region", { name: "Keys of providers" });
 	await keys.getByText(/^No keys\./).waitFor();
 	await keys.getByRole("button", { name: "New key" }).click();
@@ -103,14 +129,14 @@ it("a gateway is created, changed, gets a key, is called, its logs are read, and
 	expect(await prompt(token, LONG)).toBe(200);
 	await expect
 		.poll(async () => (await api<object[]>("GET", `${SHOP}/logs`)).length, { timeout: 30_000 })
-		.toBe(3);
+		.toBe(4);
 	await page.reload();
 	await page.getByRole("button", { name: "Empty the cache" }).click();
-	// Of the first and the long prompt.
-	await page.getByText("2 answers deleted.").waitFor();
+	// Of the route's prompt, the first and the long one.
+	await page.getByText("3 answers deleted.").waitFor();
 	const logs = page.getByRole("region", { name: "Logs" }).first();
 	const rows = logs.locator("tbody tr");
-	await expect.poll(() => rows.count()).toBe(3);
+	await expect.poll(() => rows.count()).toBe(4);
 	expect(await rows.nth(1).textContent()).toMatch(/200.*Cached.*workers-ai.*llama-3\.1-8b-instruct-fp8/);
 	await logs.getByLabel("Metadata").fill("web");
 	await expect.poll(() => rows.count()).toBe(1);
@@ -119,12 +145,12 @@ it("a gateway is created, changed, gets a key, is called, its logs are read, and
 	await logs.getByLabel("Model").fill("no such model");
 	await logs.getByText("No log matches these filters.").waitFor();
 	await logs.getByLabel("Model").fill("8B-instruct");
-	await expect.poll(() => rows.count()).toBe(3);
+	await expect.poll(() => rows.count()).toBe(4);
 
 	await rows.first().getByRole("button").click();
 	const log = page.getByRole("region", { name: "Log", exact: true });
 	const request = log.getByRole("region", { name: "Request" });
-	await request.getByText(/^{"prompt":"long long/).waitFor();
+	await request.getByText(/"content": ?"long long/).waitFor();
 	expect(await request.textContent()).not.toContain("end of the prompt");
 	await log.getByRole("button", { name: "Show the complete request" }).click();
 	await request.getByText(/end of the prompt/).waitFor();

@@ -5,6 +5,7 @@ import { Loading } from "../parts/loading.tsx";
 import { Section } from "../parts/page.tsx";
 import { useSession } from "../session/session.ts";
 import { CacheButton } from "./cache-button.tsx";
+import { DynamicRoutes } from "./dynamic-routes.tsx";
 import { type LogFilters, Logs } from "./logs.tsx";
 import { gatewayPath } from "./paths.ts";
 import { ProviderKeys } from "./provider-keys.tsx";
@@ -15,7 +16,7 @@ interface Props {
 	onFilter(changes: Partial<LogFilters>): void;
 }
 
-/** One gateway: how to call it, its cache, its keys of providers, its logs. */
+/** One gateway: how to call it, its cache, its dynamic routes, its keys of providers, its logs. */
 export function GatewayPart({ id, filters, onFilter }: Props) {
 	const { api } = useSession();
 	const path = gatewayPath(api, id);
@@ -38,6 +39,7 @@ export function GatewayPart({ id, filters, onFilter }: Props) {
 				</Loading>
 				<CacheButton path={path} />
 			</Section>
+			<DynamicRoutes path={`${path}/routes`} />
 			<ProviderKeys path={`${path}/provider_configs`} />
 			<Logs path={`${path}/logs`} filters={filters} onFilter={onFilter} />
 		</div>

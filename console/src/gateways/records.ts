@@ -25,6 +25,17 @@ export interface GatewayRow {
 	retry_max_attempts?: number | null;
 }
 
+/** A route that chooses the model of each request. `elements`: its graph, of the latest version. */
+export interface DynamicRouteRow {
+	id: string;
+	name: string;
+	modified_at: string;
+	elements: { id: string; type: string }[];
+	version: { version_id: string };
+	/** `null`: it serves nothing yet. */
+	deployment: { version_id: string } | null;
+}
+
 /** A log in a list: without the content of the request. */
 export interface GatewayLog {
 	id: string;

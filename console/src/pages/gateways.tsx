@@ -4,6 +4,7 @@ import { useLoad } from "../api/use-load.ts";
 import { GatewayForm } from "../gateways/form.tsx";
 import { GatewayPart } from "../gateways/gateway.tsx";
 import { NO_FILTERS } from "../gateways/logs.tsx";
+import { Notes } from "../gateways/notes.tsx";
 import { gatewayPath, gatewaysPath } from "../gateways/paths.ts";
 import type { GatewayRow } from "../gateways/records.ts";
 import { rulesOf } from "../gateways/rules.ts";
@@ -88,15 +89,7 @@ export default function Gateways() {
 			}
 		>
 			{removal.error && <Failure error={removal.error} />}
-			{notes.length > 0 && (
-				<div className="card stack" role="status">
-					{notes.map((note) => (
-						<p key={note} className="plain">
-							{note}
-						</p>
-					))}
-				</div>
-			)}
+			<Notes notes={notes} />
 			{form && (
 				<InView key={`form ${form.gateway?.id ?? ""}`}>
 					<GatewayForm

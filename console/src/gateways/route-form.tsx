@@ -1,0 +1,83 @@
+import { Input, InputArea } from "@cloudflare/kumo/components/input";
+import { useState } from "react";
+import { SaveForm } from "../parts/save-form.tsx";
+import { useSession } from "../session/session.ts";
+import type { DynamicRouteRow } from "./records.ts";
+
+interface Props {
+	/** Absent: a new route. */
+	route: DynamicRouteRow | undefined;
+	/** Of the routes. */
+	path: string;
+	/** A version is stored, and not deployed yet. */
+	onStored(): void;
+	/** `notes`: for example models that cannot be called. */
+	onDeployed(notes: readonly string[]): void;
+	onCancel(): void;
+}
+
+const MODEL = { provider: "workers-ai", model: "@cf/meta/llama-3.3-70b-instruct-fp8-fast" };
+/** One model. */
+const EXAMPLE = [
+	{ id: "start", type: "start", outputs: { next: { elementId: "model" } } },
+	{ id: "model", type: "model", properties: MODEL, outputs: { success: { elementId: "end" } } },
+	{ id: "end", type: "end", outputs: {} },
+];
+
+/** Stores a version of a route and deploys it. */
+export function RouteForm({ route, path, onStored, onDeployed, onCancel }: Props) {
+	const { api } = useSession();
+	/** The route that this form has created. */
+	const [created, setCreated] = useState<DynamicRouteRow>();
+	const [name, setName] = useState("");
+	const [text, setText] = useState(() => JSON.stringify(route?.elements ?? EXAMPLE, null, 2));
+
+	async function send(): Promise<void> {
+		const elements = elementsIn(text);
+		const existing = route ?? created;
+		const { result, notes } = existing
+			? await api.change<DynamicRouteRow>("POST", `${path}/${existing.id}/versions`, { elements })
+			: await api.change<DynamicRouteRow>("POST", path, { name, elements });
+		setCreated(result);
+		onStored();
+		const { version_id } = result.version;
+		await api.send("POST", `${path}/${result.id}/deployments`, { version_id });
+		onDeployed(notes);
+	}
+
+	return (
+		<SaveForm
+			title={route ? `Edit dynamic/${route.name}` : "New route"}
+			button="Deploy"
+			onSend={send}
+			onCancel={onCancel}
+		>
+			{!route && (
+				<Input
+					label="Name"
+					required
+					readOnly={created !== undefined}
+					autoComplete="off"
+					value={name}
+					onChange={(event) => setName(event.target.value)}
+				/>
+			)}
+			<InputArea
+				label="Elements (JSON)"
+				required
+				spellCheck={false}
+				rows={14}
+				value={text}
+				onChange={(event) => setText(event.target.value)}
+			/>
+		</SaveForm>
+	);
+}
+
+function elementsIn(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		throw new Error("Elements: this is not JSON");
+	}
+}
