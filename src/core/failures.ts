@@ -184,6 +184,8 @@ export const FAILURES = {
 	/** The first byte of an attempt is late (`cf-aig-request-timeout`). The product's code is unknown; this one is no code of the product. */
 	attemptTimeout: afterCall(gateway(9504, 504, "The provider did not answer in time")),
 	unknownThirdPartyModel: gateway(7003, 404, "Model not found"),
+	/** Inputs that a provider's model does not take on its native route. The description names the field. */
+	userInputError: gateway(7003, 400, "Model execution failed (User Input Error)"),
 } as const satisfies Record<string, Failure>;
 
 export type FailureKey = keyof typeof FAILURES;

@@ -4,7 +4,7 @@
  * depends neither on the entry point of the request nor on the engine that answers it.
  */
 import type { z } from "zod";
-import type { AiError } from "../core/errors.ts";
+import type { AiError, FailureKey } from "../core/errors.ts";
 import type { Usage } from "../core/usage.ts";
 import type { Media } from "../media/media.ts";
 import type { Model } from "../models/model.ts";
@@ -116,6 +116,8 @@ export interface Writer {
 export interface Dialect {
 	reader: Reader;
 	writer: Writer;
+	/** The failure for all inputs that the reader refuses. Absent: the reader's own. */
+	inputFailure?: FailureKey;
 }
 
 export interface NativeWriter extends Writer {

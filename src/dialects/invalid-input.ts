@@ -17,6 +17,10 @@ export const invalidInput = (sentence: string): AiError =>
 /** An error of code 5006, for inputs that do not match a schema. `sentence` names the field by its JSON pointer. */
 export const badInput = (sentence: string): AiError => new AiError("badInput", `Error: ${sentence}`);
 
+/** What such an error says, for another failure. */
+export const sentenceOf = ({ description }: AiError): string =>
+	description.replace(/^(?:Error|Invalid input): /, "");
+
 /** Throws 8001 with the first issue as a sentence that begins with its place. `at` is the place of the value. */
 export function parseAt<T>(schema: z.ZodType<T>, value: unknown, at: string): T {
 	const { data, error } = safeParse(schema, value, { error: explain });

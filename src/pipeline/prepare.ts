@@ -2,9 +2,10 @@
 import type { CostEstimate } from "../accounts/admission.ts";
 import { describeUnpriced } from "../accounts/durable/budgets.ts";
 import { servesOwnModels } from "../backends/own-models.ts";
-import { AiError } from "../core/errors.ts";
+import { AiError, FAILURES } from "../core/errors.ts";
 import { markDefaults, withoutDefaultLimit } from "../dialects/catalog-defaults.ts";
 import type { Dialect, Reader, Writer } from "../dialects/dialect.ts";
+import { sentenceOf } from "../dialects/invalid-input.ts";
 import { parseMultipart } from "../dialects/media/multipart.ts";
 import { validate } from "../dialects/validation/validation.ts";
 import { can, type Model } from "../models/model.ts";
@@ -68,16 +69,22 @@ export const isUnpriced = ({ prices }: Pick<Model, "prices">, routed: ResolvedRo
  */
 export async function parse(
 	sent: Inputs,
-	{ reader, writer }: Dialect,
+	{ reader, writer, inputFailure }: Dialect,
 	{ model, routed }: Pick<ResolvedModel, "model" | "routed">,
 ): Promise<Parsed> {
 	const strict = routed?.strict ?? false;
-	if (!reader.isBatch) refuseQueued(sent.fields);
-	const fields = sent.body ? await joinBody(sent, sent.body, reader) : sent.fields;
-	const inputs = validate(reader.schema(model, strict), fields);
-	const call = reader.read(inputs as never, model, strict, routed?.targets);
-	markDefaults(call, fields, inputs, model);
-	return { inputs, call, writer };
+	try {
+		if (!reader.isBatch) refuseQueued(sent.fields);
+		const fields = sent.body ? await joinBody(sent, sent.body, reader) : sent.fields;
+		const inputs = validate(reader.schema(model, strict), fields);
+		const call = reader.read(inputs as never, model, strict, routed?.targets);
+		markDefaults(call, fields, inputs, model);
+		return { inputs, call, writer };
+	} catch (thrown) {
+		if (inputFailure && thrown instanceof AiError && thrown.status === 400)
+			throw new AiError(inputFailure, `${FAILURES[inputFailure].description}: ${sentenceOf(thrown)}`);
+		throw thrown;
+	}
 }
 
 const QUEUE_FIELDS = ["requests", "request_id"] as const;

@@ -11,8 +11,12 @@ import { type Call, callerMessage, type Refusal } from "../transport/upstream-fa
 const SentError = z.looseObject({ code: z.number(), message: z.string().default("") });
 /** The error over REST: `AiError: {name}: {description} ({request id})`. */
 const Envelope = z.looseObject({ errors: z.array(SentError).min(1) });
-/** The error over the binding. */
-const WireFailure = z.looseObject({ internalCode: z.number(), description: z.string().default("") });
+/** The error over the binding. Those of AI Gateway have the field that is wrong only in `error`. */
+const WireFailure = z.looseObject({
+	internalCode: z.number(),
+	description: z.string().default(""),
+	error: z.array(SentError).optional().catch(undefined),
+});
 /** The last frame of Ganglion's streams. */
 const ErrorFrame = z.looseObject({ error: SentError });
 
@@ -37,6 +41,8 @@ const ACCOUNT_PROBLEMS = new Map<number, string>([
 ]);
 const RATE_LIMITED = 3021;
 
+/** In the message of 7003 for inputs that a provider's model does not take. Otherwise 7003 is an unknown model. */
+const USER_INPUT_ERROR = "User Input Error";
 /** Codes of the API's edge for an unknown model. */
 const NO_SUCH_MODEL: ReadonlySet<number> = new Set([3042, 5007, 7000, 7002, 7003]);
 
@@ -61,6 +67,8 @@ export function failureOfCode(call: Call, { status, body, retryAfter }: Refusal)
 			`${name} ${accountProblem}`,
 			{ upstream, retryAfter, retryable: true },
 		);
+	if (sent.code === FAILURES.userInputError.code && sent.description.includes(USER_INPUT_ERROR))
+		return new AiError("userInputError", callerMessage(target, sent.description), { upstream });
 	if (NO_SUCH_MODEL.has(sent.code))
 		return new AiError(
 			"noSuchModel",
@@ -80,7 +88,7 @@ export function failureOfCode(call: Call, { status, body, retryAfter }: Refusal)
 
 function failureIn(body: unknown): SentFailure | undefined {
 	const wire = WireFailure.safeParse(body).data;
-	if (wire) return { code: wire.internalCode, description: wire.description };
+	if (wire) return { code: wire.internalCode, description: wire.error?.[0]?.message || wire.description };
 	const error = Envelope.safeParse(body).data?.errors[0] ?? ErrorFrame.safeParse(body).data?.error;
 	return error && { code: error.code, description: descriptionIn(error.message) };
 }

@@ -11,6 +11,7 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { loadDialect } from "../../dialects/index.ts";
+import { sentenceOf } from "../../dialects/invalid-input.ts";
 import { onlyFor, requireModel } from "../../dialects/route-dialect.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { decodedPath } from "../../gateways/providers/model-in-path.ts";
@@ -125,8 +126,7 @@ function requireChat(fields: unknown): void {
 	try {
 		validate(ChatBody(), fields);
 	} catch (thrown) {
-		const { description } = toAiError(thrown);
-		throw new AiError("badChatFormat", `Chat completion bad format: ${description.replace(/^Error: /, "")}`);
+		throw new AiError("badChatFormat", `Chat completion bad format: ${sentenceOf(toAiError(thrown))}`);
 	}
 }
 

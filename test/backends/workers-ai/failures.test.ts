@@ -99,6 +99,27 @@ describe("an error reply", () => {
 		});
 	});
 
+	it.each([
+		["over REST", (message: string) => ({ ...envelope(7003, message), result: null })],
+		[
+			"over the binding",
+			(message: string) => ({
+				...{ success: false, result: [], messages: [], error: [{ code: 7003, message }] },
+				...{ name: "AiGatewayError", httpCode: 400, internalCode: 7003 },
+				...{ message: "User Input Error", description: "User Input Error" },
+			}),
+		],
+	])(
+		"400 with 7003 about the inputs of a provider's model keeps its code and message %s",
+		async (_, bodyOf) => {
+			const message = "Model execution failed (User Input Error): max_tokens: Field required";
+			expect(await failing(400, bodyOf(message))).toMatchObject({
+				...{ key: "userInputError", code: 7003, status: 400, description: message },
+				retryable: false,
+			});
+		},
+	);
+
 	it("for a deprecated model is retryable", async () => {
 		const message = `AiError: Model has been deprecated: ${LLAMA} was deprecated on 2026-01-01.`;
 		expect(await failing(410, envelope(5028, message))).toMatchObject({
