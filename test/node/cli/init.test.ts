@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { parse } from "jsonc-parser";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { diffOf, withDependency, withPlugin, workerName } from "../../../cli/init.ts";
-import { ganglion } from "./run.ts";
+import { sharedProcess } from "./shared-process.ts";
+
+const ganglion = sharedProcess();
 
 const CONFIG = `{
   "name": "shop", // the web shop

@@ -8,7 +8,8 @@ import { Library } from "../../../scripts/local-engine/library.ts";
 import { PROJECT_LOCK, readProjectLock } from "../../../scripts/local-engine/project-lock.ts";
 import { sourceOf } from "../../../scripts/local-engine/sources.ts";
 import { findWeights } from "../../../scripts/local-engine/table.ts";
-import { CLI, ganglion, type Result } from "../cli/run.ts";
+import type { Result } from "../cli/run.ts";
+import { sharedProcess } from "../cli/shared-process.ts";
 import { type Hub, NEWER, REVISION, startHub } from "./hub.ts";
 
 const NOW = Date.parse("2026-11-28T00:00:00Z");
@@ -42,11 +43,12 @@ afterEach(() => {
 	rmSync(folder, { recursive: true, force: true });
 });
 
+const shared = sharedProcess();
+
 /** A command of `ganglion models` on a machine with weights of its own, in the project. */
 const on = (machine: string, args: readonly string[], source = hub.url): Promise<Result> =>
-	ganglion(["models", ...args], {
+	shared(["models", ...args], {
 		cwd: project,
-		cli: CLI,
 		env: { GANGLION_MODELS: join(folder, machine), GANGLION_HUB: source },
 	});
 const lockFile = () => join(project, PROJECT_LOCK);
