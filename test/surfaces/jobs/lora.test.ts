@@ -238,6 +238,30 @@ describe("vLLM", () => {
 		expect(engine.calls).toHaveLength(2);
 	});
 
+	it("does not tell the key that it quotes in a refusal", async () => {
+		const { engine } = vllm();
+		const { fetch } = engine;
+		engine.fetch = async (input, init) => {
+			const request = new Request(input, init);
+			if (!request.url.endsWith("/load_lora_adapter")) return fetch(request);
+			const message = `no adapter for ${request.headers.get("authorization")}`;
+			return Response.json({ error: { message } }, { status: 400 });
+		};
+		const gateway = gatewayOf({
+			engine,
+			backend: {
+				...{ url: "http://vllm/v1", key: "VLLM_KEY" },
+				adapters: { engine: "vllm", seen_as: "/adapters" },
+			},
+			vars: { VLLM_KEY: "a-key-of-the-operator" },
+		});
+		await uploaded(gateway);
+		const { code, message } = await chat(gateway, "support");
+		expect(code).toBe(8007);
+		expect(message).toContain("could not load the fine-tune support: no adapter for ");
+		expect(message).not.toContain("a-key-of-the-operator");
+	});
+
 	it("that cannot be reached is no reason to wait a minute", async () => {
 		const { engine, gateway } = vllm();
 		const id = await uploaded(gateway);

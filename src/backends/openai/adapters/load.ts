@@ -2,11 +2,12 @@
 import * as z from "zod";
 import type { AiError } from "../../../core/errors.ts";
 import { lazy } from "../../../core/lazy.ts";
+import { startNativeTimer } from "../../../core/lazy-timer.ts";
 import { holders } from "../../../pools/adapter-holders.ts";
 import type { AccountAdapter, AdapterSettings } from "../../adapters.ts";
 import { readError } from "../../transport/error-body.ts";
 import { postJson } from "../../transport/http.ts";
-import { type Call, failureOfTarget, type Refusal } from "../../transport/upstream-failure.ts";
+import { type Call, callerMessage, failureOfTarget, type Refusal } from "../../transport/upstream-failure.ts";
 import { type AdapterEngine, isLoadedAlready } from "./engines.ts";
 import { type AdapterLoads, LOAD_MS, RefusedAdapter } from "./replica-adapters.ts";
 
@@ -45,7 +46,7 @@ export function adapterLoads(
 		);
 	return {
 		now: services.now,
-		startTimer: services.startTimer,
+		startTimer: startNativeTimer,
 		left: call.signal,
 		waitUntil: services.waitUntil,
 		async load(id) {
@@ -90,7 +91,8 @@ function loadFailure({ target }: Call, { adapter, refused, message, needs, setti
 			retryable: true,
 		});
 	const { folder, seenAs = "" } = settings ?? {};
-	const reason = (seenAs === "" ? message : message.replaceAll(seenAs, "")).slice(0, MAX_REASON_CHARACTERS);
+	const shown = seenAs === "" ? message : message.replaceAll(seenAs, "");
+	const reason = callerMessage(target, shown).slice(0, MAX_REASON_CHARACTERS);
 	const hint =
 		refused.status === NOT_FOUND
 			? ` (adapters.${folder === undefined ? "seen_as" : "folder"} of the backend: docs/adapters.md)`

@@ -27,6 +27,7 @@ interface Loading {
 
 export interface AdapterLoads {
 	now(): number;
+	/** Of native timers: the runtime ends a request as hung if it waits for another one and has nothing under way. */
 	startTimer: StartTimer;
 	/** Fires when the caller leaves. */
 	left: AbortSignal;
