@@ -6,6 +6,9 @@ import type { Transcript, TranscriptSegment } from "../tasks/speech-recognition/
 
 export const count = lazy(() => z.number().nullish());
 
+/** Seconds. vLLM sends text. What is no duration is dropped: the gateway counts itself. */
+export const SentDuration = lazy(() => z.coerce.number().nonnegative().nullish().catch(undefined));
+
 export const SentWord = lazy(() => z.object({ word: z.string(), start: z.number(), end: z.number() }));
 
 export const SentSegment = lazy(() =>

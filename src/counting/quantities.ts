@@ -148,18 +148,26 @@ export const audioUpperBound = (audio: Media, sampleType?: SampleType): Estimate
 interface AudioFacts {
 	others?: Quantities;
 	sampleType?: SampleType | undefined;
+	/** Seconds: the duration that the engine reports. */
+	reported?: number | undefined;
 	/** Seconds: the end of the last segment or word of the transcript. */
 	speechEnd?: number;
 }
 
-/** Audio has no counts. Its duration is known from the file, unless the file has none. */
+/**
+ * Audio has no counts. Its duration is the engine's, or else that of the file, unless the file has none. As for tokens, what cannot be true
+ * is not used: the file has too few bytes for a time of the engine.
+ */
 export function measuredAudio(
 	audio: Media,
-	{ others = {}, sampleType, speechEnd = 0 }: AudioFacts = {},
+	{ others = {}, sampleType, reported = 0, speechEnd = 0 }: AudioFacts = {},
 ): Measured {
 	const seconds = secondsOf(audio, sampleType);
+	const longest = Math.max(seconds ?? 0, audio.bytes.length / MIN_AUDIO_BYTES_PER_SECOND);
+	const isPossible = (time: number): boolean => time <= longest + WHISPER_WINDOW_SECONDS;
+	if (reported > 0 && isPossible(reported)) return exact({ ...others, audioSeconds: reported });
 	const fileSeconds = seconds ?? audio.bytes.length / TYPICAL_AUDIO_BYTES_PER_SECOND;
-	const isWrong = speechEnd > fileSeconds + WHISPER_WINDOW_SECONDS;
+	const isWrong = speechEnd > fileSeconds + WHISPER_WINDOW_SECONDS && isPossible(speechEnd);
 	const audioSeconds = isWrong ? speechEnd : fileSeconds;
 	return { ...exact({ ...others, audioSeconds }), estimated: isWrong || seconds === undefined };
 }

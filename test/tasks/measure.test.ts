@@ -4,7 +4,9 @@ import type { Usage } from "../../src/core/usage.ts";
 import type { Measured } from "../../src/counting/quantities.ts";
 import { approximateTokens } from "../../src/counting/token-estimate.ts";
 import { dataUrl } from "../../src/media/base64.ts";
+import type { Model } from "../../src/models/model.ts";
 import { highestMicroNeurons, microNeurons } from "../../src/models/neurons.ts";
+import { thirdPartyModel } from "../../src/models/third-party.ts";
 import type { TaskCall, TaskInput, TaskName, TaskOutput } from "../../src/tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../src/tasks/text-generation/types.ts";
 import { definitionOf, measure, measureLive, measureStream } from "../../src/tasks/traits.ts";
@@ -258,6 +260,18 @@ describe("audio", () => {
 		});
 	});
 
+	it.each([
+		["negative", -1],
+		["zero", 0],
+		["too long for the bytes of the file", 1e300],
+		["not a number", Number.NaN],
+	])("has the file's duration if that of the engine is %s", (_, duration) => {
+		const expected = { quantities: { audioSeconds: 2, requests }, estimated: false };
+		expect(transcribe(wav(64_000), { text: "", duration })).toEqual(expected);
+		const segments = [{ start: 0, end: duration, text: "" }];
+		expect(transcribe(wav(64_000), { text: "", segments })).toEqual(expected);
+	});
+
 	it("of unknown duration is estimated from its bytes", async () => {
 		expect(await transcribe(new Uint8Array(16_000), { text: "" })).toEqual({
 			quantities: { audioSeconds: 2, requests },
@@ -341,6 +355,13 @@ describe("images", () => {
 		expect(measured({ input_tokens: 411 }, { images: [image] }).quantities.inputImageTokens).toBeGreaterThan(
 			400,
 		);
+		// A host that does not count sends zeros.
+		const zeros = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
+		const call = { task: "text-to-image", input } as TaskCall<"text-to-image">;
+		const model = thirdPartyModel("openai/gpt-image-1.5") as Model;
+		const priced = measure(call, { bytes: png(1, 1), tokens: zeros }, model);
+		// A megapixel of medium quality: https://platform.openai.com/docs/guides/image-generation#cost-and-latency
+		expect(priced).toMatchObject({ quantities: { outputImageTokens: 1_056 }, estimated: true });
 		const impossible = { input_tokens_details: { image_tokens: 5_000 } };
 		expect(measured(impossible).quantities.inputImageTokens).toBe(11);
 	});

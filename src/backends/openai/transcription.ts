@@ -15,7 +15,7 @@ import { extensionOf, soundTypeOf } from "../../media/types.ts";
 import type { Extensions } from "../../tasks/extensions.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
 import type { Handler } from "../handler.ts";
-import { count, SentSegment, SentWord, transcriptOf } from "../transcript.ts";
+import { count, SentDuration, SentSegment, SentWord, transcriptOf } from "../transcript.ts";
 import { postJson } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { appendFields } from "./form-fields.ts";
@@ -28,8 +28,7 @@ const TranscriptReply = lazy(() =>
 	z.looseObject({
 		text: z.string(),
 		language: z.string().nullish(),
-		// vLLM sends text.
-		duration: z.coerce.number().nonnegative().nullish().catch(undefined),
+		duration: SentDuration(),
 		segments: z.array(SentSegment().extend({ words: Words() })).nullish(),
 		words: Words(),
 		task: z.string().nullish(),

@@ -10,7 +10,7 @@ import type {
 	TranscriptSegment,
 } from "../../tasks/speech-recognition/types.ts";
 import type { Handler } from "../handler.ts";
-import { count, SentSegment, SentWord, transcriptOf } from "../transcript.ts";
+import { count, SentDuration, SentSegment, SentWord, transcriptOf } from "../transcript.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { byteList, runJson, upstreamModel, type WorkersAiInputs } from "./run.ts";
 
@@ -24,7 +24,11 @@ const TranscriptionReply = z.looseObject({
 const TranscriptionV3Reply = z.looseObject({
 	text: z.string(),
 	transcription_info: z
-		.looseObject({ language: z.string().nullish(), duration: count(), duration_after_vad: count() })
+		.looseObject({
+			language: z.string().nullish(),
+			duration: SentDuration(),
+			duration_after_vad: SentDuration(),
+		})
 		.nullish(),
 	segments: z.array(SentSegment()).nullish(),
 });

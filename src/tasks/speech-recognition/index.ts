@@ -1,15 +1,11 @@
-import { audioUpperBound, exact, measuredAudio } from "../../counting/quantities.ts";
+import { audioUpperBound, measuredAudio } from "../../counting/quantities.ts";
 import type { TaskDefinition } from "../definition.ts";
 import type { Transcript, TranscriptionInput } from "./types.ts";
 
 export const speechRecognition: TaskDefinition<TranscriptionInput, Transcript> = {
 	estimate: ({ audio }) => audioUpperBound(audio),
-	measure({ audio }, transcript) {
-		const { duration } = transcript;
-		return duration
-			? exact({ audioSeconds: duration })
-			: measuredAudio(audio, { speechEnd: lastEnd(transcript) });
-	},
+	measure: ({ audio }, transcript) =>
+		measuredAudio(audio, { reported: transcript.duration, speechEnd: lastEnd(transcript) }),
 };
 
 const lastEnd = ({ segments = [], words = [] }: Transcript): number =>

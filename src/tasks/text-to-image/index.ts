@@ -111,7 +111,8 @@ export const textToImage: TaskDefinition<ImageInput, ImageOutput> = {
 	},
 	measure(input, { tokens }, model) {
 		const generated = generatedImages(input, model);
-		if (tokens) return exact({ ...generated, ...reportedTokens(tokens, input) });
+		// An image without output tokens was not counted.
+		if (tokens?.output_tokens) return exact({ ...generated, ...reportedTokens(tokens, input) });
 		if (!hasImageTokenPrices(model.prices)) return exact(generated);
 		const own = ownTokens(input, approximateTokens([input.prompt]), "medium");
 		return { ...exact({ ...generated, ...own }), estimated: true };
