@@ -113,6 +113,7 @@ export function foundPage<Page>(
 ): Page {
 	if (page) return page;
 	const message = `The list cannot be continued: it has no ${kind} ${quotedName(after ?? before)}`;
+	// Only OpenAI's failures have a field, and only `after` is of its lists.
 	throw new AiError("invalidRequest", message, { field: "after" });
 }
 

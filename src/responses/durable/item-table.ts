@@ -5,6 +5,7 @@
 import { DeletedPositions } from "../../core/deleted-positions.ts";
 import { MAX_CONTEXT_BYTES } from "../context-bytes.ts";
 import type { Found, ItemRecord, ItemsPage, ItemsQuery, Scope } from "../records.ts";
+import { pageOfRows } from "./item-pages.ts";
 import {
 	conditionOf,
 	createItems,
@@ -131,7 +132,7 @@ export class ItemTable {
 		let referenced = 0;
 		for (const row of rows) {
 			const { id } = row;
-			const item = this.#meantBy(row);
+			const item = this.meantBy(row);
 			if (!item) return { ok: false, missing: { kind: "item", id } };
 			if (row.reference) referenced += jsonBytes(item);
 			if (referenced > MAX_CONTEXT_BYTES) return { ok: false, missing: { kind: "item", id, tooLarge: true } };
@@ -141,7 +142,7 @@ export class ItemTable {
 	}
 
 	/** The row, or the item that it stands for: the latest of its owner before it. */
-	#meantBy(row: ItemPlace): ItemPlace | undefined {
+	meantBy(row: ItemPlace): ItemPlace | undefined {
 		const { id, owner, reference, seq } = row;
 		return reference
 			? this.#place("id = ? AND reference = 0 AND owner = ? AND seq < ?", id, owner, seq)
@@ -174,15 +175,21 @@ export class ItemTable {
 	}
 
 	/**
-	 * A page of a conversation. An item whose target was deleted is left out. `undefined`: there is no item `after`, also none that was deleted
-	 * in the last hour.
+	 * A page of a conversation. An item whose target was deleted is left out. It begins after the first item of the list with the id `after`.
+	 * `undefined`: there is none, also none that was deleted in the last hour.
 	 */
 	page(conversation: string, { after, limit, order }: ItemsQuery): ItemsPage | undefined {
-		const [compared, sort] = order === "asc" ? [">", "ASC"] : ["<", "DESC"];
+		const [compared, sort, first] = order === "asc" ? [">", "ASC", "min"] : ["<", "DESC", "max"];
 		let start = order === "asc" ? 0 : Number.MAX_SAFE_INTEGER;
 		if (after !== undefined) {
 			const found =
-				this.#latestIn(conversation, after)?.seq ??
+				this.#sql
+					.exec<{ seq: number | null }>(
+						`SELECT ${first}(seq) AS seq FROM items WHERE conversation = ? AND id = ?`,
+						conversation,
+						after,
+					)
+					.one().seq ??
 				// Who may read the conversation may read all of its items.
 				this.#deleted.get(deletedId(conversation, after), { all: true, owner: "" });
 			if (found === undefined) return undefined;
@@ -193,7 +200,11 @@ export class ItemTable {
 			conversation,
 			start,
 		);
-		return this.#pageOf(rows, limit);
+		const isRepeated = ({ id }: ItemPlace): boolean =>
+			this.#sql
+				.exec("SELECT 1 FROM items WHERE conversation = ? AND id = ? LIMIT 2", conversation, id)
+				.toArray().length > 1;
+		return pageOfRows(rows, { limit, isRepeated, table: this });
 	}
 
 	/** A page of the rows of ranges, in their order. As {@link page}. */
@@ -203,22 +214,8 @@ export class ItemTable {
 		if (order === "desc") rows.reverse();
 		const start = after === undefined ? 0 : rows.findIndex(({ id }) => id === after) + 1;
 		if (after !== undefined && start === 0) return undefined;
-		return this.#pageOf(rows.slice(start), limit);
-	}
-
-	/** Only what the page has is read. An item that is larger than a page has one of its own. */
-	#pageOf(rows: Iterable<ItemPlace>, limit: number): ItemsPage {
-		const items: string[] = [];
-		let bytes = 0;
-		for (const row of rows) {
-			const item = this.#meantBy(row);
-			if (!item) continue;
-			bytes += jsonBytes(item);
-			if (items.length === limit || (items.length > 0 && bytes > MAX_CONTEXT_BYTES))
-				return { items, hasMore: true };
-			items.push(this.jsonOf(item));
-		}
-		return { items, hasMore: false };
+		const isRepeated = ({ id }: ItemPlace): boolean => rows.filter((row) => row.id === id).length > 1;
+		return pageOfRows(rows.slice(start), { limit, isRepeated, table: this });
 	}
 
 	/** The items of rows, or of a conversation, read one at a time. An item whose target was deleted is left out. */
@@ -229,14 +226,14 @@ export class ItemTable {
 			const [row] = this.#sql.exec<ItemPlace>(query, ...values, after).toArray();
 			if (!row) return;
 			after = row.seq;
-			const item = this.#meantBy(row);
+			const item = this.meantBy(row);
 			if (item) yield this.jsonOf(item);
 		}
 	}
 
 	inConversation(conversation: string, id: string): string | undefined {
 		const row = this.#latestIn(conversation, id);
-		const item = row && this.#meantBy(row);
+		const item = row && this.meantBy(row);
 		return item && this.jsonOf(item);
 	}
 

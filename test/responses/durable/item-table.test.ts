@@ -41,6 +41,37 @@ it("has a page for an item that is larger than others may be", () =>
 		}
 	}));
 
+describe.each(["asc", "desc"] as const)(
+	"a list in the order %s, in which an id has several items",
+	(order) => {
+		it.each([
+			["between others", ["a", "x", "b", "x", "c", "x", "d"]],
+			["one after the other", ["a", "x", "x", "x", "b"]],
+			["at both ends", ["x", "a", "b", "c", "x"]],
+			["and every other one, too", ["x", "y", "x", "y"]],
+		])("has each item on one page, %s", (_, ids) =>
+			runInDurableObject(env.RESPONSE_STORE.getByName(crypto.randomUUID()), (_object, { storage }) => {
+				const items = new ItemTable(storage.sql, new LongTexts(storage.sql));
+				const records = ids.map((id, place) => ({ id, json: JSON.stringify({ id, place }) }));
+				const range = items.insert(records, { owner: "", conversation: "conv_1", held: false });
+				const expected = order === "asc" ? records : records.toReversed();
+				for (const limit of [1, 2, 3, 4, 10])
+					for (const list of ["page", "pageOf"] as const) {
+						const listed: string[] = [];
+						for (let after: string | undefined, pages = 0; pages <= ids.length; pages++) {
+							const query = { after, limit, order };
+							const page = list === "page" ? items.page("conv_1", query) : items.pageOf([range], query);
+							listed.push(...(page?.items ?? []));
+							if (!page?.hasMore) break;
+							after = JSON.parse(page.items.at(-1) ?? "{}").id;
+						}
+						expect(listed, `${list}, ${limit}`).toEqual(expected.map(({ json }) => json));
+					}
+			}),
+		);
+	},
+);
+
 const ADA = "ada";
 const BEN = "ben";
 const OPERATOR = "operator";
