@@ -2,8 +2,10 @@
 import * as z from "zod";
 import { isRecord } from "../core/json.ts";
 import { lazy } from "../core/lazy.ts";
+import { own } from "../core/own.ts";
 import { messagesUsage } from "../core/usage-formats.ts";
-import type { DecisionInput, DecisionOutput } from "../tasks/decision/types.ts";
+import type { DecisionAnswer, DecisionInput, DecisionOutput, Question } from "../tasks/decision/types.ts";
+import { type Call, failureOfShape } from "./transport/upstream-failure.ts";
 
 /** Engines compute probabilities with floating-point numbers, so a rounding may lead outside of 0 to 1 by this. */
 const ROUNDING = 1e-6;
@@ -38,15 +40,35 @@ export const DecisionReply = lazy(() =>
 	}),
 );
 
+/** Throws the failure of a reply that does not answer each question with one of its outcomes. */
 export function decisionOutput(
 	reply: z.output<ReturnType<typeof DecisionReply>>,
 	{ questions }: Pick<DecisionInput, "questions">,
+	call: Call,
 ): DecisionOutput {
-	const answers = Object.entries(reply.answers).map(([id, answer]) => {
-		if (answer.type !== "score") return [id, answer] as const;
-		const question = questions[id];
-		const levels = question?.type === "score" ? question.criteria : [];
-		return [id, { ...answer, legend: answer.legend ?? Object.fromEntries(levels.entries()) }] as const;
+	const answers = Object.entries(questions).map(([id, question]) => {
+		const answer = answerTo(question, own(reply.answers, id));
+		if (!answer) throw failureOfShape(call, "an answer to each question", reply.answers);
+		return [id, answer] as const;
 	});
 	return { answers: Object.fromEntries(answers), usage: reply.usage };
+}
+
+/** A score without a legend. */
+type SentAnswer =
+	| Exclude<DecisionAnswer, { type: "score" }>
+	| (Omit<Extract<DecisionAnswer, { type: "score" }>, "legend"> & {
+			legend?: Record<string, string> | undefined;
+	  });
+
+/** `undefined`: it is no answer to this question, such as an option that was not offered, or a score outside of the levels. */
+export function answerTo(question: Question, answer: SentAnswer | undefined): DecisionAnswer | undefined {
+	if (question.type === "noul") return answer?.type === "noul" ? answer : undefined;
+	if (question.type === "choice")
+		return answer?.type === "choice" && Object.hasOwn(question.criteria, answer.choice) ? answer : undefined;
+	if (answer?.type !== "score") return undefined;
+	const highest = question.criteria.length - 1;
+	const { legend = Object.fromEntries(question.criteria.entries()), score } = answer;
+	if (score < -ROUNDING || score > highest + ROUNDING) return undefined;
+	return { ...answer, legend, score: Math.min(highest, Math.max(0, score)) };
 }

@@ -6,8 +6,8 @@ import * as z from "zod";
 import { toAiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { splitDataUrl } from "../../media/base64.ts";
-import type { DecisionAnswer, DecisionInput, DecisionOutput, Question } from "../../tasks/decision/types.ts";
-import { DecisionReply, DecisionUsage, decisionOutput, Probability } from "../decision-reply.ts";
+import type { DecisionInput, DecisionOutput, Question } from "../../tasks/decision/types.ts";
+import { answerTo, DecisionReply, DecisionUsage, decisionOutput, Probability } from "../decision-reply.ts";
 import type { Handler } from "../handler.ts";
 import { learnRefusal } from "../refused-feature.ts";
 import { postJson } from "../transport/http.ts";
@@ -59,18 +59,7 @@ async function askSystemOne(input: DecisionInput, call: Call): Promise<DecisionO
 		// Ollama takes no addresses.
 		...(images.length > 0 && { images: images.map((url) => splitDataUrl(url)?.base64 ?? url) }),
 	};
-	return checkedOutput(
-		decisionOutput(await postJson(call, "/systemone", body, DecisionReply()), input),
-		input,
-		call,
-	);
-}
-
-function checkedOutput(output: DecisionOutput, { questions }: DecisionInput, call: Call): DecisionOutput {
-	for (const [id, { type }] of Object.entries(questions))
-		if (output.answers[id]?.type !== type)
-			throw failureOfShape(call, "an answer to each question", output.answers);
-	return output;
+	return decisionOutput(await postJson(call, "/systemone", body, DecisionReply()), input, call);
 }
 
 const Share = z.looseObject({ probability: Probability });
@@ -114,8 +103,12 @@ async function askOpenAi({ state, questions, images }: DecisionInput, call: Call
 	const { answers, usage } = await postJson(call, "/decisions", body, OpenAiReply());
 	if (answers.length !== asked.length) throw failureOfShape(call, "an answer to each question", answers);
 	const read = asked.flatMap(([id, question], index) => {
-		const answer = readAnswer(answers[index], question);
-		return answer ? [[id, answer] as const] : [];
+		const sent = answers[index];
+		// The model refused to answer.
+		if (sent?.type === "refusal") return [];
+		const answer = answerTo(question, sent && taskAnswer(sent));
+		if (!answer) throw failureOfShape(call, "an answer to each question", answers);
+		return [[id, answer] as const];
 	});
 	return { answers: Object.fromEntries(read), usage };
 }
@@ -142,25 +135,13 @@ function openAiQuestion(name: string, question: Question): object {
 	}
 }
 
-/** `undefined`: the model refused to answer. */
-function readAnswer(answer: OpenAiAnswer | undefined, question: Question): DecisionAnswer | undefined {
-	if (answer?.type === "predicate") return { type: "noul", noul: answer.probability };
-	if (answer?.type === "choice") {
-		const { choice, confidence } = answer;
-		const probabilities = Object.fromEntries(
-			answer.probabilities.map(({ value, probability }) => [value, probability]),
-		);
-		return { type: "choice", choice, confidence, probabilities };
-	}
-	if (answer?.type !== "score" || question.type !== "score") return undefined;
-	const { score, confidence } = answer;
-	return {
-		type: "score",
-		score,
-		confidence,
-		legend: Object.fromEntries(question.criteria.entries()),
-		probabilities: Object.fromEntries(
-			answer.probabilities.map(({ value, probability }) => [value, probability]),
-		),
-	};
+function taskAnswer(answer: Exclude<OpenAiAnswer, { type: "refusal" }>) {
+	if (answer.type === "predicate") return { type: "noul", noul: answer.probability } as const;
+	const { confidence } = answer;
+	const probabilities = Object.fromEntries(
+		answer.probabilities.map(({ value, probability }) => [value, probability]),
+	);
+	return answer.type === "choice"
+		? ({ type: "choice", choice: answer.choice, confidence, probabilities } as const)
+		: ({ type: "score", score: answer.score, confidence, probabilities } as const);
 }

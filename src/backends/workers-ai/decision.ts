@@ -15,5 +15,5 @@ export const decide: Handler<"decision"> = async (input, call) => {
 		...(audio.length > 0 && { audio }),
 		...(videos.length > 0 && { videos }),
 	};
-	return decisionOutput(await runJson(call, inputs, DecisionReply()), input);
+	return decisionOutput(await runJson(call, inputs, DecisionReply()), input, call);
 };

@@ -95,6 +95,10 @@ describe("a server with System One", () => {
 		["an answer is missing", { answers: { q0: ANSWERS.q0 }, usage: USAGE }],
 		["an answer has another type", { answers: { ...ANSWERS, q0: ANSWERS.q1 } }],
 		["a page is its answer", { hello: "world" }],
+		["a choice was not offered", { answers: { ...ANSWERS, q1: { ...ANSWERS.q1, choice: "3" } } }],
+		["a choice is a name of objects", { answers: { ...ANSWERS, q1: { ...ANSWERS.q1, choice: "toString" } } }],
+		["a score is above the levels", { answers: { ...ANSWERS, q2: { ...ANSWERS.q2, score: 2 } } }],
+		["a score is below the levels", { answers: { ...ANSWERS, q2: { ...ANSWERS.q2, score: -0.5 } } }],
 		["a confidence is above 1", { answers: { ...ANSWERS, q1: { ...ANSWERS.q1, confidence: 7 } } }],
 		["a probability is negative", { answers: { ...ANSWERS, q0: { type: "noul", noul: -7 } } }],
 		[
@@ -185,10 +189,15 @@ describe("OpenAI's service", () => {
 		});
 	});
 
-	it("is prompted if a probability is above 1", async () => {
+	it.each([
+		["a probability is above 1", 0, { probability: 1.5 }],
+		["a choice was not offered", 1, { choice: "3" }],
+		["a score is above the levels", 2, { score: 2 }],
+		["an answer has another type", 0, REPLY.answers[1]],
+	])("is prompted if %s", async (_, at, change) => {
 		const wrong = {
 			...REPLY,
-			answers: [{ ...REPLY.answers[0], probability: 1.5 }, ...REPLY.answers.slice(1)],
+			answers: REPLY.answers.map((each, index) => (index === at ? { ...each, ...change } : each)),
 		};
 		const asking = ask(
 			"decision",

@@ -186,12 +186,30 @@ describe("text", () => {
 			"decision",
 			MODEL,
 			others,
-			result({ answers: { q: { ...score, legend }, z: score } }),
+			result({ answers: { ...answers, q: { ...score, legend }, unasked: score } }),
 		);
 		expect(own.json).toEqual({ model: "clef", state: "s", questions, audio: ["a"] });
 		expect(own.output).toEqual({
-			answers: { q: { ...score, legend }, z: { ...score, legend: {} } },
+			answers: { ...answers, q: { ...score, legend } },
 			usage: { input_tokens: 0, output_tokens: 0 },
+		});
+	});
+});
+
+describe("a decision", () => {
+	it.each([
+		["an answer is missing", {}],
+		["an answer has another type", { q: { type: "noul", noul: 0.5 } }],
+		[
+			"a choice was not offered",
+			{ q: { type: "choice", choice: "c", probabilities: { c: 1 }, confidence: 1 } },
+		],
+	])("fails if %s", async (_, answers) => {
+		const questions = { q: { type: "choice" as const, instructions: "Which?", criteria: { a: "", b: "" } } };
+		const input = { model: "clef", state: "s", questions, images: [], audio: [], videos: [] };
+		const { answer } = ask("decision", "@cf/cloudflare/clef", input, result({ answers }));
+		expect(await failureOf(answer)).toMatchObject({
+			description: "The backend 'lab' answered with something that is not an answer to each question",
 		});
 	});
 });
