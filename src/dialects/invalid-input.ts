@@ -8,6 +8,7 @@
 import type { z } from "zod";
 import { AiError } from "../core/errors.ts";
 import { explain } from "../schemas/explain.ts";
+import { meantIssues, NO_MESSAGE } from "../schemas/meant-issues.ts";
 import { safeParse } from "../schemas/safe-parse.ts";
 
 /** An error of code 8001. `sentence` begins with the field. */
@@ -24,18 +25,17 @@ export const sentenceOf = ({ description }: AiError): string =>
 /** Throws 8001 with the first issue as a sentence that begins with its place. `at` is the place of the value. */
 export function parseAt<T>(schema: z.ZodType<T>, value: unknown, at: string): T {
 	const { data, error } = safeParse(schema, value, { error: explain });
-	if (error) throw invalidInput(describeIssue(error, at));
+	if (error) throw invalidInput(describeIssue(error, value, at));
 	return data;
 }
 
-function describeIssue(error: z.ZodError, at: string): string {
-	const [issue] = error.issues;
+function describeIssue(error: z.ZodError, value: unknown, at: string): string {
+	const [issue] = error.issues.flatMap((each) => meantIssues(each, value));
 	const place = (issue?.path ?? []).reduce<string>(
 		(path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`),
 		at,
 	);
-	// What zod says of a union that has no message of its own.
-	return `${place}: ${issue === undefined || issue.message === "Invalid input" ? "is not valid" : issue.message}`;
+	return `${place}: ${issue === undefined || issue.message === NO_MESSAGE ? "is not valid" : issue.message}`;
 }
 
 /** `input[2].content[0]` as the JSON pointer of a 5006 message. */
@@ -50,7 +50,7 @@ export function parseElement<T>(schema: z.ZodType<T>, value: { type?: unknown },
 	if (!error) return data;
 	const [issue] = error.issues;
 	if (issue?.code !== "invalid_union" || issue.path.join() !== "type")
-		throw invalidInput(describeIssue(error, at));
+		throw invalidInput(describeIssue(error, value, at));
 	const type = JSON.stringify(String(value.type).slice(0, MAX_TYPE_CHARACTERS));
 	throw invalidInput(`${at}.type: ${type} is not supported`);
 }

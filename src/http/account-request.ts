@@ -5,6 +5,7 @@ import { type FieldNote, fieldNotes, ignoredFields } from "../core/field-notes.t
 import { isRecord } from "../core/json.ts";
 import { explain } from "../schemas/explain.ts";
 import { ignoredIn } from "../schemas/ignored-fields.ts";
+import { meantIssues } from "../schemas/meant-issues.ts";
 import { safeParse } from "../schemas/safe-parse.ts";
 import { type BodyServices, readJson } from "./body.ts";
 import { envelope } from "./envelope.ts";
@@ -21,40 +22,13 @@ const MAX_REPORTED_ISSUES = 8;
 export function parseFields<T>(schema: z.ZodType<T>, fields: unknown, source: "body" | "query"): T {
 	const result = safeParse(schema, fields, { error: explain });
 	if (result.success) return result.data;
-	const issues = result.error.issues.flatMap((issue) => fieldIssues(issue, fields));
+	const issues = result.error.issues.flatMap((issue) => meantIssues(issue, fields));
 	const problems = issues.flatMap((issue) => {
 		if (issue.code !== "unrecognized_keys") return `${fieldOf(issue.path) || source}: ${issue.message}`;
 		const lines = issue.message.split("\n");
 		return issue.keys.map((key, index) => `${fieldOf([...issue.path, key])}: ${lines[index]}`);
 	});
 	throw new AiError("invalidRequest", problems.slice(0, MAX_REPORTED_ISSUES).join("; "));
-}
-
-/** What zod says of a union that has no message of its own. */
-const NO_MESSAGE = "Invalid input";
-
-/**
- * Of a union, the issues of the branch that the sent fields are for: it lacks the fewest fields. A union with a message of its own keeps
- * it, unless that branch names a field inside of the union.
- */
-function fieldIssues(issue: z.core.$ZodIssue, sent: unknown): z.core.$ZodIssue[] {
-	if (issue.code !== "invalid_union") return [issue];
-	const [first, ...others] = issue.errors.map((branch) =>
-		branch.map((inner): z.core.$ZodIssue => ({ ...inner, path: [...issue.path, ...inner.path] })),
-	);
-	if (!first) return [issue];
-	const missing = (branch: typeof first): number => branch.filter(({ path }) => isAbsent(path, sent)).length;
-	const nearest = others.reduce((best, other) => (missing(other) < missing(best) ? other : best), first);
-	const isInside = nearest.some(({ path }) => path.length > issue.path.length);
-	if (!isInside && issue.message !== NO_MESSAGE) return [issue];
-	return nearest.flatMap((inner) => fieldIssues(inner, sent));
-}
-
-function isAbsent(path: readonly PropertyKey[], sent: unknown): boolean {
-	let value = sent;
-	for (const key of path)
-		value = typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
-	return value === undefined;
 }
 
 const fieldOf = (path: readonly PropertyKey[]): string =>

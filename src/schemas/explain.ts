@@ -50,7 +50,9 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 				? expectedName(issue.values, issue.input)
 				: `expected ${list(issue.values.map(shownValue), "or")}, found ${foundValue(issue.input)}`;
 		case "invalid_union":
-			return issue.inst instanceof z.ZodDiscriminatedUnion ? kindOfUnion(issue.inst, issue.input) : undefined;
+			return issue.inst instanceof z.ZodDiscriminatedUnion
+				? kindOfUnion(issue.inst, issue.input)
+				: kindsOfUnion(issue);
 		case "unrecognized_keys": {
 			const notes = notesOf(issue.inst);
 			const known = knownKeys(issue.inst).filter((key) => !notes?.internal?.includes(key));
@@ -87,6 +89,21 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 function kindOfUnion({ _zod: { def, propValues } }: z.ZodDiscriminatedUnion, input: unknown): string {
 	const names = [...(propValues?.[def.discriminator] ?? [])].map(String);
 	return expectedName(names, isRecord(input) ? input[def.discriminator] : undefined);
+}
+
+/** Of a union of which each branch has another type than the value. `undefined`: a branch has its type. */
+function kindsOfUnion({
+	errors,
+	input,
+}: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string | undefined {
+	const expected = errors.map(([first, ...others]) =>
+		first?.code === "invalid_type" && first.path.length === 0 && others.length === 0
+			? first.expected
+			: undefined,
+	);
+	const kinds = new Set(expected.map((kind) => kind && (KINDS[kind] ?? kind)));
+	if (kinds.size === 0 || kinds.has(undefined)) return undefined;
+	return `expected ${list([...kinds].map(String), "or")}, found ${kindOf(input)}`;
 }
 
 /** `unit`: a plural. */

@@ -23,6 +23,25 @@ describe("parseElement", () => {
 	});
 });
 
+describe("a value of a union without a message of its own", () => {
+	const Text = z.object({ type: z.literal("text"), text: z.string() });
+	const Message = z.discriminatedUnion("type", [
+		z.object({ type: z.literal("message"), content: z.union([z.string().min(1), z.array(Text)]) }),
+		z.object({ type: z.literal("other"), content: z.string() }),
+	]);
+	it.each([
+		[5, "content: expected text or a list, found a number"],
+		["", "content: expected one or more characters, found none"],
+		[[{ type: "text", text: 5 }], "content[0].text: expected text, found a number"],
+		[["x"], "content[0]: expected an object, found text"],
+	])("has the sentence of the branch that is meant: %j", (content, sentence) => {
+		const message = { type: "message", content };
+		expect(() => parseElement(Message, message, "input[0]")).toThrowError(
+			`8001: Invalid input: input[0].${sentence}`,
+		);
+	});
+});
+
 it("converts a place to a JSON pointer", () => {
 	expect(pointerTo("input[2].content[0]")).toBe("/input/2/content/0");
 });
