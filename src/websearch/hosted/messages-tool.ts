@@ -157,16 +157,19 @@ function asToolMessages(messages: readonly Fields[], { toolName, finished }: Too
 	return converted;
 }
 
-/** The text of a result that the caller sends back. Only the gateway's own results have excerpts. */
+/**
+ * The text of a result that the caller sends back. Only the gateway's own results have excerpts. A page without an address cannot be cited,
+ * and is left out; one without a title has its address instead.
+ */
 function storedResult({ tool_use_id, content }: Fields): string {
 	const id = String(tool_use_id);
 	if (!Array.isArray(content)) return resultText({ id, query: "" });
-	const sources = recordsIn(content).map(({ url, title, page_age, encrypted_content }) => ({
-		url: String(url),
-		title: String(title),
-		text: unsealedText(String(encrypted_content)),
-		...(typeof page_age === "string" && { date: page_age }),
-	}));
+	const sources = recordsIn(content).flatMap(({ url, title, page_age, encrypted_content }) => {
+		if (typeof url !== "string") return [];
+		const date = typeof page_age === "string" && { date: page_age };
+		const text = unsealedText(String(encrypted_content));
+		return [{ url, title: typeof title === "string" && title ? title : url, text, ...date }];
+	});
 	return resultText({ id, query: "", outcome: { sources } });
 }
 

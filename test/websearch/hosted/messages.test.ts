@@ -233,6 +233,27 @@ describe("a later turn", () => {
 		}
 	});
 
+	it.each([
+		[
+			"a title has its address",
+			{ url: "https://example.org/" },
+			"[1] https://example.org/\nURL: https://example.org/\n",
+		],
+		["an address is left out", { title: "Elsewhere" }, "The search found no pages."],
+	])("with a page without %s", async (_, page, text) => {
+		const gateway = searchingGateway();
+		const content = [
+			{ type: "server_tool_use", id: "srvtoolu_01", name: "web_search", input: { query: "x" } },
+			{ type: "web_search_tool_result", tool_use_id: "srvtoolu_01", content: [page] },
+		];
+		await send(gateway, {
+			messages: [QUESTION, { role: "assistant", content }, { role: "user", content: "Why?" }],
+		});
+		const told = gateway.requests[0]?.messages[2]?.content;
+		expect(told).toContain(text);
+		expect(told).not.toContain("undefined");
+	});
+
 	it("of another gateway's or Anthropic's search has the titles and addresses", async () => {
 		const gateway = searchingGateway();
 		const content = [
