@@ -11,6 +11,7 @@ import { MAX_ITEMS, MAX_KEY_CHARACTERS, MAX_WAIT_MS } from "../../retrieval/sear
 import { isSupported, maxBytesOf } from "../../retrieval/search/markdown.ts";
 import { indexedMetadata, readMetadata } from "../../retrieval/search/metadata.ts";
 import { filesOf, type SearchItem } from "../../retrieval/search/records.ts";
+import { deleteUnstored } from "../../retrieval/search/unstored-file.ts";
 import { cleanItem, ingestItem, workInstance } from "../../retrieval/search/work-items.ts";
 import type { AppServices } from "../services.ts";
 
@@ -54,7 +55,7 @@ export async function uploadItem(
 	const blobs = services.storage.blobs(account);
 	await blobs.put(filesOf(record.object) + content, bytes);
 	const { custom_metadata: custom } = record.config;
-	const put = await instance.call(async (object) =>
+	const putting = instance.call(async (object) =>
 		object.put(
 			crypto.randomUUID(),
 			{
@@ -67,6 +68,10 @@ export async function uploadItem(
 			now,
 		),
 	);
+	const put = await putting.catch(async (thrown) => {
+		await deleteUnstored({ content, key }, instance, services.storage);
+		throw thrown;
+	});
 	if (put === "full" || put === "gone") {
 		await blobs.delete(filesOf(record.object) + content);
 		if (put === "gone") throw searchFailure("searchNotFound", quotedName(record.id));

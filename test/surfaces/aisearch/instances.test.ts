@@ -1,4 +1,6 @@
 /** AI Search over REST: namespaces, instances, items and jobs. Codes and texts: developers.cloudflare.com/ai-search. */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { bufferedBytes } from "../../../src/core/process-counts.ts";
 import { holdAlarms, searchApi } from "./api.ts";
@@ -285,6 +287,43 @@ describe("instances", () => {
 		expect((await api.services.vectorIndexes.list("local")).map(({ name }) => name)).toEqual([
 			expect.stringMatching(/^ai-search-.*-2$/),
 		]);
+	});
+});
+
+describe("an upload whose call of the instance's object fails", () => {
+	type Put = (...parameters: unknown[]) => Promise<unknown>;
+	const prototype = (): Promise<{ put: Put }> =>
+		runInDurableObject(env.SEARCH_INSTANCE.getByName("prototype"), (instance) =>
+			Object.getPrototypeOf(Object.getPrototypeOf(instance)),
+		);
+	const files = async ({ services }: ReturnType<typeof searchApi>) =>
+		(await services.storage.blobs("local").list({ prefix: "search/" })).blobs.length;
+
+	it("leaves no file", async () => {
+		const api = searchApi();
+		await api.create();
+		const put = vi.spyOn(await prototype(), "put").mockRejectedValueOnce(new Error("interrupted"));
+		onTestFinished(() => put.mockRestore());
+		expect(await api.upload("a.md", PASSWORDS)).toMatchObject({ status: 502 });
+		expect(put).toHaveBeenCalledOnce();
+		expect(await files(api)).toBe(0);
+	});
+
+	it("keeps the file if the object has the item, because only the answer was lost", async () => {
+		const api = searchApi();
+		await api.create();
+		const methods = await prototype();
+		const { put: original } = methods;
+		const put = vi.spyOn(methods, "put").mockImplementationOnce(async function (this: object, ...sent) {
+			await Reflect.apply(original, this, sent);
+			throw new Error("interrupted");
+		});
+		onTestFinished(() => put.mockRestore());
+		expect(await api.upload("a.md", PASSWORDS)).toMatchObject({ status: 502 });
+		expect(await files(api)).toBe(1);
+		const { result } = await api.get("/instances/docs/items");
+		const path = `/instances/docs/items/${result[0].id}/download`;
+		expect(await (await api.send("GET", path)).text()).toBe(PASSWORDS);
 	});
 });
 

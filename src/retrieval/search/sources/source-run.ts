@@ -6,6 +6,7 @@ import { ItemFailure } from "../markdown.ts";
 import { indexedMetadata } from "../metadata.ts";
 import { filesOf, type NewItem } from "../records.ts";
 import type { SearchRoomServices } from "../services.ts";
+import { deleteUnstored } from "../unstored-file.ts";
 import { ingestItem, workInstance } from "../work-items.ts";
 import { type SourceConfig, sourceId } from "./source-config.ts";
 
@@ -78,7 +79,13 @@ export async function putItems(found: readonly FoundItem[], run: SourceRun): Pro
 		if (content !== "" && bytes) await blobs.put(filesOf(record.object) + content, bytes);
 		placed.push(placedItem(one, { content, now }, run));
 	}
-	const stored = await readingOf(run).put(job, placed, now);
+	const stored = await readingOf(run)
+		.put(job, placed, now)
+		.catch(async (thrown) => {
+			for (const { item } of placed)
+				if (item.content !== "") await deleteUnstored(item, instance, services.storage);
+			throw thrown;
+		});
 	if (typeof stored === "string") {
 		for (const { item } of placed) await deleteContent(item.content, run);
 		throw stored === "ended" ? new JobEnded() : new SourceFailure("max_items_reached");
