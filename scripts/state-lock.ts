@@ -79,7 +79,8 @@ async function lock(folder: string): Promise<() => void> {
 function lockFile({ DatabaseSync }: typeof import("node:sqlite"), path: string): () => void {
 	const file = new DatabaseSync(path);
 	try {
-		file.exec("BEGIN EXCLUSIVE");
+		// Nothing is written. A journal on the disk would outlive a process that ends without a release.
+		file.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
 	} catch (error) {
 		file.close();
 		if (error instanceof Error && "errcode" in error && error.errcode === BUSY) throw inUse();
@@ -98,7 +99,14 @@ async function lockSocket(path: string): Promise<() => void> {
 		server.listen(path, resolve);
 	});
 	server.unref();
-	return () => server.close();
+	// The socket's file outlives a process that ends without a release, for example because its port is in use. The lock on
+	// `lock.sqlite` does not, so that file stays: without it, two processes could lock two files of its name.
+	const remove = () => rmSync(path, { force: true });
+	process.once("exit", remove);
+	return () => {
+		process.off("exit", remove);
+		server.close();
+	};
 }
 
 const answers = (socket: string): Promise<boolean> =>

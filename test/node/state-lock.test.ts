@@ -1,4 +1,5 @@
 /** The folder of a gateway's state is locked, if it can be written. */
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,6 +23,20 @@ it.runIf(existsSync(UNWRITABLE))(
 		expect(fileFailure(failure)).toBe("nothing can be created there (ENOENT)");
 	},
 );
+
+it("has no socket of a process that ended without a release", async () => {
+	const script = `
+		import { lockState } from ${JSON.stringify(join(import.meta.dirname, "../../scripts/state-lock.ts"))};
+		await lockState(${JSON.stringify(folder)});
+		process.exit(3);
+	`;
+	const { status } = spawnSync(process.execPath, ["--input-type=module-typescript", "-e", script], {
+		stdio: ["ignore", "ignore", "inherit"],
+	});
+	expect(status).toBe(3);
+	expect(readdirSync(folder)).toEqual(["lock.sqlite"]);
+	(await lockState(folder)).unlock();
+});
 
 it("locks a folder once, and leaves no file of its trial write", async () => {
 	const state = await lockState(folder);
