@@ -4,7 +4,7 @@ import { Agent, createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { LOST_AFTER_MS } from "../../src/core/flush-schedule.ts";
 import { type Answered, ask } from "../../tools/bench/load.ts";
 import { Gateway } from "../../tools/soak/gateway.ts";
@@ -98,26 +98,31 @@ const ACCOUNTS = [
 describe.each(["exact", "leased"])(
 	`${CROWD} simultaneous requests, a limit of ${ROOM}, LEDGER %s`,
 	(ledger) => {
-		const folder = mkdtempSync(join(tmpdir(), "ganglion-crowd-"));
-		let gateway: Gateway;
-		beforeAll(async () => {
+		let folder: string;
+		let gateway: Gateway | undefined;
+		// Each attempt has accounts that have used nothing.
+		beforeEach(async () => {
+			waiting.length = 0;
+			folder = mkdtempSync(join(tmpdir(), "ganglion-crowd-"));
 			gateway = await Gateway.start(folder, settingsOf(ledger));
 		});
-		afterAll(async () => {
+		afterEach(async () => {
 			await gateway?.stop();
+			gateway = undefined;
 			rmSync(folder, { recursive: true, force: true });
 		});
 
 		it.each(ACCOUNTS)("%s: the limit %s accepts exactly as many", async (account, _, refusal) => {
+			const started = gateway as Gateway;
 			const {
 				[GIVEN_UP]: givenUp = 0,
 				ok = 0,
 				...refused
-			} = Object.fromEntries(await crowd(gateway, account));
+			} = Object.fromEntries(await crowd(started, account));
 			expect(refused).toEqual({ [refusal]: CROWD - ok - givenUp });
 			expect(ok).toBe(ROOM);
-			await expect.poll(async () => (await gateway.limitStatus(account)).openRequests).toBe(0);
-			expect(await gateway.totals(account)).toMatchObject({ requests: ok, neurons: ok });
+			await expect.poll(async () => (await started.limitStatus(account)).openRequests).toBe(0);
+			expect(await started.totals(account)).toMatchObject({ requests: ok, neurons: ok });
 		});
 	},
 );
