@@ -12,6 +12,7 @@ import { freePort } from "../../scripts/free-port.ts";
 import { examineMachine } from "../../scripts/machine-doctor.ts";
 import { BUCKET, startS3 } from "../storage/blobs/s3-server.ts";
 import { CLI } from "./cli/run.ts";
+import { sharedProcess } from "./cli/shared-process.ts";
 import { runScript, stopScripts } from "./script.ts";
 
 const servers: Server[] = [];
@@ -37,20 +38,20 @@ const vllm: RequestListener = ({ url, headers }, response) => {
 	else response.end('{"data":[{"id":"llama-3","max_model_len":8192}]}');
 };
 
+const shared = sharedProcess();
+
 async function doctor(
 	backends: object,
 	routes: object,
 	more: Record<string, string> = {},
-): Promise<{ code: number | null; rows: string[]; output: string }> {
+): Promise<{ code: number; rows: string[]; output: string }> {
 	const env = { BACKENDS: JSON.stringify(backends), ROUTES: JSON.stringify(routes), KEY, ...more };
-	const script = runScript(CLI, ["doctor", "--json"], { env });
-	const code = await script.exit;
-	const output = await script.until(/$/);
-	const findings = (JSON.parse(output) as Finding[]).filter(({ backend }) => backend !== "this machine");
+	const { code, stdout, stderr } = await shared(["doctor", "--json"], { env });
+	const findings = (JSON.parse(stdout) as Finding[]).filter(({ backend }) => backend !== "this machine");
 	const rows = findings.map(
 		({ backend, check, result, detail }) => `${result} ${backend} ${check}: ${detail}`,
 	);
-	return { code, rows, output };
+	return { code, rows, output: stdout + stderr };
 }
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -135,9 +136,9 @@ describe("npm run doctor", () => {
 	])("names the token that a gateway refuses (%j), and makes the other checks", async (token, message) => {
 		const url = await engine((_, response) => void response.writeHead(401).end("{}"));
 		const env = { BACKENDS: "{}", ROUTES: "{}", GANGLION_TOKEN: token, GANGLION_ACCOUNT: "acme" };
-		const script = runScript(CLI, ["doctor", "--json", "--url", url], { env });
-		expect(await script.exit).toBe(1);
-		const findings = JSON.parse(await script.until(/$/)) as Finding[];
+		const { code, stdout } = await shared(["doctor", "--json", "--url", url], { env });
+		expect(code).toBe(1);
+		const findings = JSON.parse(stdout) as Finding[];
 		expect(findings.map(({ check }) => check)).toEqual(["storage", "gateways", "disk", "state", "files"]);
 		expect(findings[1]).toMatchObject({ backend: "account acme", url, result: "failed" });
 		expect(findings[1]?.detail).toMatch(message);

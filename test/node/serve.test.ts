@@ -22,6 +22,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isRunning } from "../../scripts/child.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { CLI } from "./cli/run.ts";
+import { sharedProcess } from "./cli/shared-process.ts";
 import { runScript, type Script, stopScripts } from "./script.ts";
 
 const ADMIN_TOKEN = "an-admin-token-that-no-file-may-have";
@@ -63,6 +64,21 @@ async function start({ args = [], env = {}, ...how }: Options = {}): Promise<{
 		...how,
 	});
 	return { script, port, url: `http://127.0.0.1:${port}` };
+}
+
+const shared = sharedProcess();
+
+/** The command ends before it starts a process. */
+async function expectStop(
+	args: readonly string[],
+	said: RegExp,
+	env: Record<string, string> = {},
+): Promise<void> {
+	const own = ["--port", String(await freePort()), "--state", join(folder, "state")];
+	const { code, stdout, stderr } = await shared(["serve", ...own, ...args], { env });
+	expect([code, stdout]).toEqual([1, ""]);
+	expect(stderr).toMatch(said);
+	expect(stderr).not.toContain("    at ");
 }
 
 async function startEngine(answer: RequestListener): Promise<string> {
@@ -375,11 +391,7 @@ describe("ganglion serve", () => {
 		],
 		[[], { ROUTES: '{"*":[{"backend":"nobody"}]}' }, /ROUTES\["\*"\]\[0\]\.backend/],
 	])("stops before it starts on a mistake: %j %j", async (args, env, said) => {
-		const { script } = await start({ args, env });
-		expect(await script.exit).toBe(1);
-		const output = await script.until(/$/);
-		expect(output).toMatch(said);
-		expect(output).not.toContain("    at ");
+		await expectStop(args, said, env);
 	});
 
 	it.each([
@@ -399,11 +411,7 @@ describe("ganglion serve", () => {
 	])("reports the position of a syntax error in %s", async (_, name, text, where) => {
 		const config = join(folder, name);
 		writeFileSync(config, text);
-		const { script } = await start({ args: ["--config", config] });
-		expect(await script.exit).toBe(1);
-		const output = await script.until(/$/);
-		expect(output).toMatch(where);
-		expect(output).not.toContain("    at ");
+		await expectStop(["--config", config], where);
 	});
 
 	it("needs only the variables of a configuration", async () => {
