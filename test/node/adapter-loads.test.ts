@@ -1,4 +1,7 @@
-/** Requests that wait for one load of an adapter, in plain workerd: it ends a request as hung that waits for another one and has nothing under way. */
+/**
+ * Requests that wait for one load of an adapter, in plain workerd: it ends a request as hung that waits for another one and has nothing
+ * under way.
+ */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
