@@ -8,6 +8,7 @@ import { BoundedMap } from "../core/bounded-map.ts";
 import { isRecord, parseJson } from "../core/json.ts";
 import { lazy } from "../core/lazy.ts";
 import { own } from "../core/own.ts";
+import { spanIn, TRACEPARENT } from "../outbound/trace-context.ts";
 import { safeParse } from "../schemas/safe-parse.ts";
 import { Backoff } from "./settings.ts";
 
@@ -142,14 +143,6 @@ const LEGACY: Readonly<Record<string, string>> = {
 	"cf-aig-skip-cache": "cf-skip-cache",
 };
 
-/**
- * The caller's span (https://www.w3.org/TR/trace-context): version, trace, parent, flags. Ids of zeros are invalid. Only a later version than 00
- * may have more fields.
- */
-const TRACEPARENT = "traceparent";
-const CALLERS_SPAN =
-	/^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-|$)/;
-
 /** Results of one parser. If there are more, all are dropped. */
 const MAX_REMEMBERED = 100;
 /** Characters. The result of a longer text is not cached. */
@@ -197,8 +190,8 @@ export function optionsInHeaders(headers: Headers): GatewayOptions {
 	});
 	const options = optionsFrom((_, header) => values[header] ?? values[own(LEGACY, header) ?? header]);
 	if (values[TRACEPARENT] === undefined || options.otelTraceId !== undefined) return options;
-	const [, otelTraceId, otelParentSpanId] = CALLERS_SPAN.exec(values[TRACEPARENT]) ?? [];
-	return otelTraceId === undefined ? options : { otelTraceId, otelParentSpanId, ...options };
+	const span = spanIn(values[TRACEPARENT]);
+	return span ? { otelTraceId: span.trace, otelParentSpanId: span.parent, ...options } : options;
 }
 
 /** `options.gateway` of `env.AI.run`. */

@@ -10,6 +10,7 @@ import type { Media } from "../../media/media.ts";
 import { callOut, type OutgoingRequest } from "../../outbound/call-out.ts";
 import type { Deadline } from "../../outbound/deadline.ts";
 import { REPLY } from "../../outbound/limits.ts";
+import { withPassedTrace } from "../../outbound/trace-context.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import { shortRead } from "../../schemas/short-read.ts";
 import type { EventFormat } from "../../streams/event-splitter.ts";
@@ -221,7 +222,7 @@ async function send(call: Call, request: UpstreamRequest, deadline: Deadline): P
 			fetch,
 			url: target.url + path,
 			method: body ? "POST" : "GET",
-			headers: headersFor(target, request, body && !isRaw ? "json" : "other"),
+			headers: withPassedTrace(headersFor(target, request, body && !isRaw ? "json" : "other")),
 			body: isRaw ? body : body && JSON.stringify(body),
 			signal: deadline.signal,
 		});

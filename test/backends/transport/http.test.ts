@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { getBytes, getJson, postBytes, postJson, postStream } from "../../../src/backends/transport/http.ts";
 import { AiError } from "../../../src/core/errors.ts";
+import { withTrace } from "../../../src/outbound/trace-context.ts";
 import {
 	callOf,
 	eventStream,
@@ -38,6 +39,35 @@ describe("the request", () => {
 			"content-type": "application/json",
 			"x-ganglion-hop": "1",
 			"x-tenant": "tenant-secret-value",
+		});
+	});
+
+	describe("of a caller with a trace", () => {
+		const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+		const sent = async (traceparent: string, target: object = {}) => {
+			const call = callOf(() => json({ answer: 1 }), { target });
+			await withTrace(new Headers({ traceparent }), () => postJson(call, "/route", {}, Reply));
+			// A later one of the same target, without a trace.
+			await postJson(call, "/route", {}, Reply);
+			return call.requests.map(({ headers }) => headers.get("traceparent"));
+		};
+
+		it("has its trace, and no later one has it", async () => {
+			expect(await sent(TRACE)).toEqual([TRACE, null]);
+		});
+
+		it("has the header of the operator instead", async () => {
+			expect(await sent(TRACE, { headers: { traceparent: "own" } })).toEqual(["own", "own"]);
+		});
+
+		it.each([
+			"",
+			"x",
+			TRACE.slice(1),
+			TRACE.replace("0af7651916cd43dd8448eb211c80319c", "0".repeat(32)),
+			`01${TRACE.slice(2)}-${"x".repeat(500)}`,
+		])("does not have what is no trace: %j", async (traceparent) => {
+			expect(await sent(traceparent)).toEqual([null, null]);
 		});
 	});
 
