@@ -2,12 +2,12 @@
  * Runs a request in a gateway of its account. Its plan yields the steps, one after the other; each passes the gateway's
  * middleware. A step calls a model through the pipeline, so that every call is admitted and billed like one without a gateway.
  */
-import { didYouMean, quote } from "../../core/did-you-mean.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { timeOrderedUuid } from "../../core/time-ordered-uuid.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
 import { MAX_HOPS, passedHops } from "../../outbound/hops.ts";
 import type { Caller } from "../../pipeline/request.ts";
+import { noGateway } from "../absent-gateway.ts";
 import { answerHeaders } from "../answer-headers.ts";
 import { boundOptions } from "../bound-options.ts";
 import type { EndObserver } from "../ended-request.ts";
@@ -54,9 +54,6 @@ export interface PlanContext {
 	settings: GatewaySettings;
 	exchange: GatewayExchange;
 }
-
-/** Characters. An id has up to 64. */
-const MAX_SHOWN_ID = 64;
 
 /** In front of the steps, outermost first. */
 const middleware = (caller: Caller, services: GatewayServices): readonly GatewayMiddleware[] => [
@@ -153,11 +150,8 @@ export async function runInGateway(
 const MAX_PROVIDER = 128;
 const MAX_MODEL = 1_024;
 
-function noSuchGateway(name: string, names: readonly string[]): string {
-	const shown = name.slice(0, MAX_SHOWN_ID);
-	const guess = didYouMean(shown, names) || ".";
-	return `Please configure AI Gateway: the account has no gateway ${quote(shown)}${guess} POST …/ai-gateway/gateways creates one (docs/gateways.md)`;
-}
+const noSuchGateway = (name: string, names: readonly string[]): string =>
+	`Please configure AI Gateway: ${noGateway(name, names, ".")} POST …/ai-gateway/gateways creates one (docs/gateways.md)`;
 
 function factsOf(step: GatewayStep, { catalog }: Pick<GatewayServices, "catalog">): GatewayFacts {
 	const named = step.modelId ?? step.model;

@@ -1,6 +1,6 @@
 /** Messages of an answer that binds a gateway. A gateway may be created after its binding, so an absent one is not refused. */
-import { didYouMean, quote } from "../../core/did-you-mean.ts";
 import { type FieldNote, fieldNotes } from "../../core/field-notes.ts";
+import { noGateway } from "../../gateways/absent-gateway.ts";
 
 interface GatewayNames {
 	names(): Promise<string[]>;
@@ -14,7 +14,6 @@ export async function absentGateway(
 	if (id === undefined) return {};
 	const names = await registry.names().catch(() => undefined);
 	if (!names || names.includes(id)) return {};
-	const cure = didYouMean(id, names) || "; POST …/ai-gateway/gateways creates it";
-	const message = `${path}: the account has no gateway ${quote(id)}${cure}`;
-	return { messages: fieldNotes([message]) };
+	const sentence = noGateway(id, names, "; POST …/ai-gateway/gateways creates it");
+	return { messages: fieldNotes([`${path}: ${sentence}`]) };
 }

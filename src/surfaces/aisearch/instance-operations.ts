@@ -1,8 +1,7 @@
 /** The operations on instances, as the bindings and the REST routes have them. */
 import * as z from "zod";
-import { didYouMean } from "../../core/did-you-mean.ts";
 import { lazy } from "../../core/lazy.ts";
-import { quotedName } from "../../core/not-found.ts";
+import { noGateway } from "../../gateways/absent-gateway.ts";
 import { choosesModel } from "../../gateways/run/model-in-gateway.ts";
 import { idOfNamed, isProviderModel } from "../../gateways/run/provider-names.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
@@ -65,8 +64,8 @@ async function requireNamed(
 	const { ai_gateway_id: gateway } = fields;
 	if (!gateway || gateway === before?.ai_gateway_id) return;
 	if (await services.gateways.find(caller.account, gateway)) return;
-	const guess = didYouMean(gateway, await services.gateways.knownNames(caller.account));
-	throw searchFailure("searchGatewayNotFound", `the account has no gateway ${quotedName(gateway)}${guess}`);
+	const names = await services.gateways.knownNames(caller.account);
+	throw searchFailure("searchGatewayNotFound", noGateway(gateway, names));
 }
 
 /** Throws 7010, 7018. */

@@ -344,7 +344,7 @@ describe("universal run", () => {
 			error: [
 				{
 					code: 2001,
-					message: `Please configure AI Gateway: the account has no gateway "${"x".repeat(64)}". POST …/ai-gateway/gateways creates one (docs/gateways.md)`,
+					message: `Please configure AI Gateway: the account has no gateway "${"x".repeat(64)}…". POST …/ai-gateway/gateways creates one (docs/gateways.md)`,
 				},
 			],
 		});
