@@ -100,7 +100,8 @@ export function start({ args, command, env, folder, timeoutMs }: Start): Running
 		killGroup();
 		killDaemons(env.HOME ?? "");
 	};
-	process.on("exit", killAll);
+	// Before the removal of its folder, into which it may still write.
+	process.prependListener("exit", killAll);
 	const closed = once(child, "close");
 	const ended = once(child, "exit").then(async (): Promise<Ended> => {
 		clearTimeout(timer);

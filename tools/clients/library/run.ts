@@ -26,7 +26,7 @@ export async function playLibrary(
 		stdio: ["ignore", "pipe", "pipe", "ipc"],
 	});
 	const kill = () => void child.kill("SIGKILL");
-	process.on("exit", kill);
+	process.prependListener("exit", kill);
 	let output = "";
 	for (const stream of [child.stdout, child.stderr])
 		stream?.on("data", (piece: Buffer) => {
