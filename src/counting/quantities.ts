@@ -29,8 +29,8 @@ export const MAX_OUTPUT_TOKENS = 1_000_000;
 export const MAX_TEXT_MARKERS = 4;
 /** `<s>` … `</s>`. */
 const TEXT_MARKERS = 2;
-/** Audio of unknown duration: at least 8 kbit/s, typically 64 kbit/s. */
-const MIN_AUDIO_BYTES_PER_SECOND = 1_000;
+/** Audio of unknown duration: at least 4 kbit/s (Opus has speech at 6), typically 64 kbit/s. */
+const MIN_AUDIO_BYTES_PER_SECOND = 500;
 const TYPICAL_AUDIO_BYTES_PER_SECOND = 8_000;
 /**
  * Whisper processes windows of this length, and its timestamps may go to the end of one. A file whose duration is
@@ -155,19 +155,22 @@ interface AudioFacts {
 }
 
 /**
- * Audio has no counts. Its duration is the engine's, or else that of the file, unless the file has none. As for tokens, what cannot be true
- * is not used: the file has too few bytes for a time of the engine.
+ * Audio has no counts. Its duration is the engine's, or else that of the file, unless the file has none. A time of the engine counts at most as
+ * the longest that the bytes of the file can be.
  */
 export function measuredAudio(
 	audio: Media,
 	{ others = {}, sampleType, reported = 0, speechEnd = 0 }: AudioFacts = {},
 ): Measured {
 	const seconds = secondsOf(audio, sampleType);
-	const longest = Math.max(seconds ?? 0, audio.bytes.length / MIN_AUDIO_BYTES_PER_SECOND);
-	const isPossible = (time: number): boolean => time <= longest + WHISPER_WINDOW_SECONDS;
-	if (reported > 0 && isPossible(reported)) return exact({ ...others, audioSeconds: reported });
 	const fileSeconds = seconds ?? audio.bytes.length / TYPICAL_AUDIO_BYTES_PER_SECOND;
-	const isWrong = speechEnd > fileSeconds + WHISPER_WINDOW_SECONDS && isPossible(speechEnd);
-	const audioSeconds = isWrong ? speechEnd : fileSeconds;
+	const longest =
+		Math.max(fileSeconds, audio.bytes.length / MIN_AUDIO_BYTES_PER_SECOND) + WHISPER_WINDOW_SECONDS;
+	if (reported > 0) {
+		const audioSeconds = Math.min(reported, longest);
+		return { ...exact({ ...others, audioSeconds }), estimated: audioSeconds < reported };
+	}
+	const isWrong = speechEnd > fileSeconds + WHISPER_WINDOW_SECONDS;
+	const audioSeconds = isWrong ? Math.min(speechEnd, longest) : fileSeconds;
 	return { ...exact({ ...others, audioSeconds }), estimated: isWrong || seconds === undefined };
 }

@@ -263,13 +263,34 @@ describe("audio", () => {
 	it.each([
 		["negative", -1],
 		["zero", 0],
-		["too long for the bytes of the file", 1e300],
 		["not a number", Number.NaN],
 	])("has the file's duration if that of the engine is %s", (_, duration) => {
 		const expected = { quantities: { audioSeconds: 2, requests }, estimated: false };
 		expect(transcribe(wav(64_000), { text: "", duration })).toEqual(expected);
 		const segments = [{ start: 0, end: duration, text: "" }];
 		expect(transcribe(wav(64_000), { text: "", segments })).toEqual(expected);
+	});
+
+	it("has a duration of the engine as far as the bytes of the file allow", () => {
+		const bytes = wav(64_000);
+		// 4 kbit/s, and one window of Whisper.
+		const expected = { quantities: { audioSeconds: bytes.length / 500 + 30, requests }, estimated: true };
+		expect(transcribe(bytes, { text: "", duration: 1e300 })).toEqual(expected);
+		const segments = [{ start: 0, end: 1e300, text: "" }];
+		expect(transcribe(bytes, { text: "", segments })).toEqual(expected);
+	});
+
+	it("of an hour of Opus at 6 kbit/s without a duration is billed as an hour", () => {
+		const bytes = new Uint8Array(2_700_000);
+		expect(transcribe(bytes, { text: "", duration: 3_600 })).toEqual({
+			quantities: { audioSeconds: 3_600, requests },
+			estimated: false,
+		});
+		const segments = [{ start: 0, end: 3_600, text: "" }];
+		expect(transcribe(bytes, { text: "", segments })).toEqual({
+			quantities: { audioSeconds: 3_600, requests },
+			estimated: true,
+		});
 	});
 
 	it("of unknown duration is estimated from its bytes", async () => {
