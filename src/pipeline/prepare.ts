@@ -2,7 +2,7 @@
 import type { CostEstimate } from "../accounts/admission.ts";
 import { describeUnpriced } from "../accounts/durable/budgets.ts";
 import { servesOwnModels } from "../backends/own-models.ts";
-import { AiError, FAILURES } from "../core/errors.ts";
+import { AiError, FAILURES, type FailureKey } from "../core/errors.ts";
 import { markDefaults, withoutDefaultLimit } from "../dialects/catalog-defaults.ts";
 import type { Dialect, Reader, Writer } from "../dialects/dialect.ts";
 import { sentenceOf } from "../dialects/invalid-input.ts";
@@ -23,6 +23,7 @@ export interface Parsed {
 	inputs: unknown;
 	call: TaskCall;
 	writer: Writer;
+	inputFailure?: Dialect["inputFailure"];
 }
 
 export type EstimatedRun = ResolvedModel & Parsed & { estimated: EstimatedCost };
@@ -79,12 +80,21 @@ export async function parse(
 		const inputs = validate(reader.schema(model, strict), fields);
 		const call = reader.read(inputs as never, model, strict, routed?.targets);
 		markDefaults(call, fields, inputs, model);
-		return { inputs, call, writer };
+		return { inputs, call, writer, ...(inputFailure && { inputFailure }) };
 	} catch (thrown) {
 		if (inputFailure && thrown instanceof AiError && thrown.status === 400)
-			throw new AiError(inputFailure, `${FAILURES[inputFailure].description}: ${sentenceOf(thrown)}`);
+			throw asInputFailure(thrown, inputFailure);
 		throw thrown;
 	}
+}
+
+/** A failure about inputs as that of a dialect. */
+export function asInputFailure(failure: AiError, key: FailureKey): AiError {
+	const { retryable, upstream, place } = failure;
+	const description = `${FAILURES[key].description}: ${sentenceOf(failure)}`;
+	const own = new AiError(key, description, { retryable, ...(upstream && { upstream }) });
+	own.place = place;
+	return own;
 }
 
 const QUEUE_FIELDS = ["requests", "request_id"] as const;

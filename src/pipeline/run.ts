@@ -3,13 +3,13 @@
  * `explain.ts` runs the same preparation without calling an engine. A step that fails throws an `AiError`, which the surface
  * renders.
  */
-import { AiError } from "../core/errors.ts";
+import { AiError, type FailureKey } from "../core/errors.ts";
 import { measureInput } from "../tasks/traits.ts";
 import { admit } from "./admit.ts";
 import { answer } from "./answer.ts";
 import { Exchange } from "./exchange.ts";
 import { type Metered, meter } from "./meter.ts";
-import { type EstimatedRun, prepare } from "./prepare.ts";
+import { asInputFailure, type EstimatedRun, prepare } from "./prepare.ts";
 import type { InferenceRequest, Reply } from "./request.ts";
 import type { PipelineServices } from "./services.ts";
 import { write } from "./write.ts";
@@ -42,7 +42,9 @@ export async function run(request: InferenceRequest, services: PipelineServices)
 	try {
 		prepared = await prepare(request, services);
 		const call = await admit(exchange, request, prepared, services);
-		const answered = await answer(exchange, { ...prepared, request, call, signal }, services);
+		const answered = await answer(exchange, { ...prepared, request, call, signal }, services).catch(
+			inDialect(exchange, prepared),
+		);
 		metered = meter(exchange, answered, prepared.model, services);
 		if (exchange.state !== "ended") cancelOnAbort(signal, metered, exchange.ended);
 		return write(request, prepared, { answered, metered }, services);
@@ -54,6 +56,16 @@ export async function run(request: InferenceRequest, services: PipelineServices)
 		throw failure;
 	}
 }
+
+const INPUT_FAILURES: ReadonlySet<FailureKey> = new Set(["badInput", "invalidInput"]);
+
+/** Throws what an engine says about the inputs as the route's dialect does. The observers have received it. */
+const inDialect =
+	(exchange: Exchange, { inputFailure }: EstimatedRun) =>
+	(thrown: unknown): never => {
+		if (!inputFailure || !(thrown instanceof AiError && INPUT_FAILURES.has(thrown.key))) throw thrown;
+		throw exchange.markReported(asInputFailure(thrown, inputFailure));
+	};
 
 /** If the caller disconnects before the runtime reads the reply, the runtime drops it, and does not cancel its stream. */
 function cancelOnAbort(signal: AbortSignal, metered: Metered, ended: Promise<void>): void {

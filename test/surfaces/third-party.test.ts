@@ -312,6 +312,51 @@ describe("a failure about a third party's model", () => {
 		expect([5006, 8001]).toContain((await chat.json<{ errors: { code: number }[] }>()).errors[0]?.code);
 	});
 
+	describe("that a backend of Workers AI answers about the inputs", () => {
+		const model = "deepseek/deepseek-v4-pro";
+		const message = "Model execution failed (User Input Error): top_p: must be less";
+		const refusing = () =>
+			upstream(() =>
+				Response.json(
+					{ success: false, result: null, errors: [{ code: 7003, message }], messages: [] },
+					{ status: 400 },
+				),
+			);
+		const vars = {
+			BACKENDS: { edge: { kind: "workers-ai", url: "https://host.example/ai" } },
+			ROUTES: { [model]: [{ backend: "edge" }] },
+		};
+		const logged: AiError[] = [];
+		const observed: string[] = [];
+		const { post, services } = testGateway({ vars, fetch: refusing().fetch });
+		services.log = (error) => void logged.push(error);
+		const observe = (_: unknown, { key }: AiError) => void observed.push(key);
+		services.observers = [...services.observers, { attemptFailed: observe, failed: observe }];
+
+		it("is AI Gateway's 7003 on the model's own route, and logged once", async () => {
+			const envelope = { result: null, success: false, errors: [{ code: 7003, message }], messages: [] };
+			const native = await post(`/run/${model}`, { messages: MESSAGES });
+			expect([native.status, await native.json()]).toEqual([400, envelope]);
+			// The surface's log leaves out a failure with its exchange, whose observers log it.
+			expect(logged.map(({ key, exchange }) => [key, exchange?.attempts])).toEqual([["userInputError", 1]]);
+			expect(observed).toEqual(["invalidInput"]);
+		});
+
+		it.each([
+			["/v1/chat/completions", { model, messages: MESSAGES }],
+			["/v1/responses", { model, input: "Hi" }],
+			["/v1/messages", { model, max_tokens: 9, messages: MESSAGES }],
+			[`/v1beta/models/${model}:generateContent`, { contents: [{ role: "user", parts: [{ text: "Hi" }] }] }],
+		])("is 8001 at %s", async (path, body) => {
+			const answered = await post(path, body);
+			expect(answered.status).toBe(400);
+			const text = await answered.text();
+			expect(text).toContain("Invalid input: top_p: must be less");
+			expect(text).not.toContain("7003");
+			expect(text).not.toContain("User Input Error");
+		});
+	});
+
 	it.each(cases)("of %s is AI Gateway's on the binding", async (model, status, code, message) => {
 		const app = wireOf(testServices({ vars: VARS }));
 		const response = await app.fetch(

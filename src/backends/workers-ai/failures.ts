@@ -11,7 +11,7 @@ import { type Call, callerMessage, type Refusal } from "../transport/upstream-fa
 const SentError = z.looseObject({ code: z.number(), message: z.string().default("") });
 /** The error over REST: `AiError: {name}: {description} ({request id})`. */
 const Envelope = z.looseObject({ errors: z.array(SentError).min(1) });
-/** The error over the binding. Those of AI Gateway have the field that is wrong only in `error`. */
+/** The error over the binding. That of inputs for a provider's model (7003) has the field that is wrong only in `error`. */
 const WireFailure = z.looseObject({
 	internalCode: z.number(),
 	description: z.string().default(""),
@@ -41,8 +41,8 @@ const ACCOUNT_PROBLEMS = new Map<number, string>([
 ]);
 const RATE_LIMITED = 3021;
 
-/** In the message of 7003 for inputs that a provider's model does not take. Otherwise 7003 is an unknown model. */
-const USER_INPUT_ERROR = "User Input Error";
+/** 7003 has two meanings: inputs that a provider's model does not take, with this beginning and the field, and an unknown model. */
+const USER_INPUT_ERROR = /^(?:Model execution failed \(User Input Error\)|User Input Error)(?:: |$)/;
 /** Codes of the API's edge for an unknown model. */
 const NO_SUCH_MODEL: ReadonlySet<number> = new Set([3042, 5007, 7000, 7002, 7003]);
 
@@ -67,8 +67,15 @@ export function failureOfCode(call: Call, { status, body, retryAfter }: Refusal)
 			`${name} ${accountProblem}`,
 			{ upstream, retryAfter, retryable: true },
 		);
-	if (sent.code === FAILURES.userInputError.code && sent.description.includes(USER_INPUT_ERROR))
-		return new AiError("userInputError", callerMessage(target, sent.description), { upstream });
+	// The route decides the code (`inputFailure` of its dialect).
+	if (
+		sent.code === FAILURES.userInputError.code &&
+		status !== 404 &&
+		USER_INPUT_ERROR.test(sent.description)
+	) {
+		const sentence = callerMessage(target, sent.description.replace(USER_INPUT_ERROR, ""));
+		return new AiError("invalidInput", sentence ? `Invalid input: ${sentence}` : undefined, { upstream });
+	}
 	if (NO_SUCH_MODEL.has(sent.code))
 		return new AiError(
 			"noSuchModel",
@@ -88,7 +95,11 @@ export function failureOfCode(call: Call, { status, body, retryAfter }: Refusal)
 
 function failureIn(body: unknown): SentFailure | undefined {
 	const wire = WireFailure.safeParse(body).data;
-	if (wire) return { code: wire.internalCode, description: wire.error?.[0]?.message || wire.description };
+	if (wire) {
+		const { internalCode: code, description } = wire;
+		const detail = code === FAILURES.userInputError.code ? wire.error?.[0]?.message : undefined;
+		return { code, description: detail || description };
+	}
 	const error = Envelope.safeParse(body).data?.errors[0] ?? ErrorFrame.safeParse(body).data?.error;
 	return error && { code: error.code, description: descriptionIn(error.message) };
 }

@@ -109,16 +109,31 @@ describe("an error reply", () => {
 				...{ message: "User Input Error", description: "User Input Error" },
 			}),
 		],
-	])(
-		"400 with 7003 about the inputs of a provider's model keeps its code and message %s",
-		async (_, bodyOf) => {
-			const message = "Model execution failed (User Input Error): max_tokens: Field required";
-			expect(await failing(400, bodyOf(message))).toMatchObject({
-				...{ key: "userInputError", code: 7003, status: 400, description: message },
-				retryable: false,
-			});
-		},
-	);
+	])("400 with 7003 about the inputs of a provider's model is 8001 with the field %s", async (_, bodyOf) => {
+		const message = "Model execution failed (User Input Error): max_tokens: Field required";
+		expect(await failing(400, bodyOf(message))).toMatchObject({
+			...{ key: "invalidInput", code: 8001, description: "Invalid input: max_tokens: Field required" },
+			...{ retryable: false, upstream: { backend: "lab", status: 400 } },
+		});
+	});
+
+	it.each([
+		[400, "Model not found: acme/User Input Error"],
+		[404, "Model execution failed (User Input Error): max_tokens: Field required"],
+	])("%i with 7003 is an unknown model if it says %j", async (status, message) => {
+		expect(await failing(status, envelope(7003, message))).toMatchObject({
+			key: "noSuchModel",
+			retryable: true,
+		});
+	});
+
+	it("over the binding has its own description, not that of the list", async () => {
+		const sent = { internalCode: 8001, description: "top_k is too large" };
+		expect(await failing(400, { ...sent, error: [{ code: 8001, message: "other" }] })).toMatchObject({
+			key: "invalidInput",
+			description: "top_k is too large",
+		});
+	});
 
 	it("for a deprecated model is retryable", async () => {
 		const message = `AiError: Model has been deprecated: ${LLAMA} was deprecated on 2026-01-01.`;
