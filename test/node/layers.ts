@@ -52,6 +52,6 @@ export const INNER_LAYERS: Readonly<Record<string, readonly (readonly string[])[
 		["secrets.ts", "settings-notes.ts"],
 		["settings.ts"],
 		["profiles", "providers"],
-		["object-name.ts", "shadows"],
+		["absent-gateway.ts", "object-name.ts", "shadows"],
 	],
 };
