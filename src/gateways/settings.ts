@@ -165,7 +165,7 @@ const required = lazy(() => ({
 
 const optional = lazy(() => ({
 	rate_limiting_technique: z.enum(["fixed", "sliding"]).nullish(),
-	authentication: z.boolean().optional(),
+	authentication: z.boolean().nullish(),
 	retry_max_attempts: z.int().min(1).max(MAX_ATTEMPTS).nullish(),
 	/** Milliseconds. */
 	retry_delay: z.int().min(0).max(MAX_RETRY_DELAY_MS).nullish(),
@@ -173,9 +173,9 @@ const optional = lazy(() => ({
 	/** The most logs that are kept. */
 	log_management: z.int().min(1).max(MAX_LOGS).nullish(),
 	log_management_strategy: z.enum(["STOP_INSERTING", "DELETE_OLDEST"]).nullish(),
-	byok_only: z.boolean().optional(),
+	byok_only: z.boolean().nullish(),
 	/** Estimates the tokens of streams that are passed to a provider, if it sends no counts. The product has no such field. */
-	estimate_usage: z.boolean().optional(),
+	estimate_usage: z.boolean().nullish(),
 	guardrails: z.strictObject({ prompt: Hazards().optional(), response: Hazards().optional() }).nullish(),
 	dlp: Dlp().nullish(),
 	/** Each request is sent to all of them. */

@@ -48,6 +48,9 @@ it("a gateway is created, changed, gets a route and a key, is called, its logs a
 	await form.getByLabel("Other settings (JSON)").fill("[]");
 	await form.getByRole("button", { name: "Create" }).click();
 	await form.getByText("Other settings: expected a JSON object").waitFor();
+	await form.getByLabel("Other settings (JSON)").fill('{"spend_limits": null}');
+	await form.getByRole("button", { name: "Create" }).click();
+	await form.getByText("Other settings: spend_limits has a field above").waitFor();
 	await form.getByLabel("Other settings (JSON)").fill('{"retry_max_attempts": 9}');
 	await form.getByRole("button", { name: "Create" }).click();
 	await form
@@ -62,24 +65,55 @@ it("a gateway is created, changed, gets a route and a key, is called, its logs a
 	await page.getByText(/^retry_delai: unknown.*did you mean "retry_delay"/).waitFor();
 	await expect.poll(() => form.count()).toBe(0);
 	await rowOf("shop")
-		.getByText("cache 300 s, 1,000 requests a hour, $2.5 a day, 3 attempts", { exact: true })
+		.getByText("cache 300 s, 1,000 requests an hour, $2.5 a day, 3 attempts", { exact: true })
 		.waitFor();
 	expect(await api("GET", SHOP)).toMatchObject({
 		...{ cache_ttl: 300, rate_limiting_limit: 1_000, rate_limiting_interval: 3_600 },
-		...{ rate_limiting_technique: "fixed", collect_logs: true, retry_max_attempts: 3 },
+		...{ collect_logs: true, retry_max_attempts: 3 },
 		spend_limits: { enabled: true, rules: [{ limitType: "cost", limit: 2.5, window: 86_400 }] },
 	});
 	await page.getByText(`${inject("serve")}/v1/${ACCOUNT}/shop/compat`, { exact: true }).waitFor();
 
-	await rowOf("shop").getByRole("button", { name: "Edit shop" }).click();
-	expect(JSON.parse(await form.getByLabel("Other settings (JSON)").inputValue())).toMatchObject({
-		...{ retry_max_attempts: 3, retry_delai: 10, cache_invalidate_on_update: false },
+	const edit = async (): Promise<void> => {
+		await rowOf("shop").getByRole("button", { name: "Edit shop" }).click();
+		await form.waitFor();
+	};
+	await edit();
+	expect(JSON.parse(await form.getByLabel("Other settings (JSON)").inputValue())).toEqual({
+		...{ retry_max_attempts: 3, retry_delai: 10 },
 	});
 	await form.getByRole("button", { name: "Remove spend limit 1" }).click();
-	await form.getByLabel("Other settings (JSON)").fill('{"cache_invalidate_on_update": false}');
+	await form.getByLabel("Other settings (JSON)").fill("");
+	await form.getByLabel("Empty the cache when settings change").click();
+	// Another client changes a setting while the form is open.
+	const stored = await api<Record<string, unknown>>("GET", SHOP);
+	await api("PUT", SHOP, { ...stored, authentication: false, byok_only: true });
 	await form.getByRole("button", { name: "Save" }).click();
-	await rowOf("shop").getByText("cache 300 s, 1,000 requests a hour", { exact: true }).waitFor();
+	await rowOf("shop")
+		.getByText("cache 300 s, 1,000 requests an hour, without the operator's keys", { exact: true })
+		.waitFor();
 	await expect.poll(() => page.getByText(/^retry_delai/).count()).toBe(0);
+	expect(await api("GET", SHOP)).toMatchObject({
+		...{ authentication: false, byok_only: true, cache_invalidate_on_update: true, spend_limits: null },
+	});
+	// The form has no fields for the keys of a rule, so the rule stays JSON. A setting that is removed is no longer set.
+	const rule = { limitType: "cost", limit: 5, window: 60, metadata: { user: { mode: "partition" } } };
+	await edit();
+	await form
+		.getByLabel("Other settings (JSON)")
+		.fill(JSON.stringify({ spend_limits: { enabled: true, rules: [rule] } }));
+	await form.getByRole("button", { name: "Save" }).click();
+	await rowOf("shop")
+		.getByText(/\$5 a minute for each user, without/)
+		.waitFor();
+	expect(await api("GET", SHOP)).toMatchObject({ authentication: null, spend_limits: { rules: [rule] } });
+	await edit();
+	expect(await form.getByLabel("Other settings (JSON)").inputValue()).toContain("partition");
+	await form.getByLabel("Other settings (JSON)").fill("");
+	await form.getByRole("button", { name: "Save" }).click();
+	await rowOf("shop")
+		.getByText(/an hour, without/)
+		.waitFor();
 
 	const routes = page.getByRole("region", { name: "Dynamic routes" });
 	await routes.getByText(/^No dynamic routes\./).waitFor();
@@ -89,7 +123,7 @@ it("a gateway is created, changed, gets a route and a key, is called, its logs a
 	const example = await elements.inputValue();
 	await elements.fill("[");
 	await routes.getByRole("button", { name: "Deploy" }).click();
-	await routes.getByText("Elements: this is not JSON").waitFor();
+	await routes.getByText("Elements is not JSON").waitFor();
 	await elements.fill(example.replace("llama-3.3-70b-instruct-fp8-fast", "no-such-model"));
 	await routes.getByRole("button", { name: "Deploy" }).click();
 	await routes
@@ -117,7 +151,21 @@ it("a gateway is created, changed, gets a route and a key, is called, its logs a
 	await keys.getByLabel("Provider").fill("openai");
 	await keys.getByRole("button", { name: "Store" }).click();
 	await keys.getByText("…1234", { exact: true }).waitFor();
-	expect(await keys.textContent()).toMatch(/openai.*…1234.*none/);
+	expect(await keys.textContent()).toMatch(/openai.*used without an alias.*…1234.*none/);
+	// A new text of a key keeps what the form does not show.
+	const configs = `${SHOP}/provider_configs`;
+	const limit = { rate_limit: 5, rate_limit_period: 60, default_config: true };
+	await api("POST", configs, { provider_slug: "openai", secret: "sk-of-the-api-0000", ...limit });
+	await keys.getByRole("button", { name: "New key" }).click();
+	await keys.getByLabel("Provider").fill("openai");
+	await keys.getByLabel("Key", { exact: true }).fill(token);
+	await keys.getByRole("button", { name: "Store" }).click();
+	await keys.getByText("Key: this is the token of this session").waitFor();
+	await keys.getByLabel("Key", { exact: true }).fill("sk-a-key-of-a-test-5678");
+	await keys.getByRole("button", { name: "Store" }).click();
+	await keys.getByText("…5678", { exact: true }).waitFor();
+	await keys.getByText("5 requests a minute", { exact: true }).waitFor();
+	expect(await api("GET", configs)).toMatchObject([limit]);
 	expect(await page.content()).not.toContain("sk-a-key");
 	await keys.getByRole("button", { name: "Delete the key openai/default" }).click();
 	await page.getByRole("button", { name: "Delete the key", exact: true }).click();
@@ -175,6 +223,6 @@ it("a gateway is created, changed, gets a route and a key, is called, its logs a
 	expect((await api<{ id: string }[]>("GET", GATEWAYS)).map(({ id }) => id)).toEqual(["default"]);
 
 	await page.goto(`${inject("serve")}/console/gateways?gateway=absent`);
-	await logs.getByText('Gateway not found: "absent"').waitFor();
+	await page.getByText('Gateway not found: "absent"').waitFor();
 	await tab.close();
 });

@@ -4,7 +4,7 @@ import type { FineTune } from "../api/types.ts";
 import { useCatalog } from "../models/catalog.ts";
 import { DropZone } from "../parts/drop-zone.tsx";
 import { bytes } from "../parts/format.ts";
-import { ModelField } from "../parts/model-field.tsx";
+import { NameField } from "../parts/name-field.tsx";
 import { SaveForm } from "../parts/save-form.tsx";
 import { useSession } from "../session/session.ts";
 import { type AdapterFiles, chosenOf, FILES } from "./files.ts";
@@ -64,12 +64,12 @@ export function AdapterForm({ adapter, onSaved, onCancel }: Props) {
 					value={name}
 					onChange={(event) => setName(event.target.value)}
 				/>
-				<ModelField
+				<NameField
 					label="Base model"
 					placeholder="@cf/…"
 					required
 					readOnly={adapter !== undefined}
-					models={models.map(({ name: each }) => each)}
+					names={models.map(({ name: each }) => each)}
 					value={model}
 					onChange={setModel}
 				/>

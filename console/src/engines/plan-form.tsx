@@ -2,7 +2,7 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { Plan } from "../models/plan.tsx";
 import { InView } from "../parts/in-view.tsx";
-import { ModelField } from "../parts/model-field.tsx";
+import { NameField } from "../parts/name-field.tsx";
 import { Section } from "../parts/page.tsx";
 import { isPattern, matches } from "./patterns.ts";
 
@@ -32,11 +32,11 @@ export function PlanForm({ pattern, models }: Props) {
 	return (
 		<Section title="Plan of a model">
 			<form className="filters" onSubmit={submit} ref={form}>
-				<ModelField
+				<NameField
 					label={needsChoice ? `Model of the route ${pattern}` : "Model"}
 					placeholder={needsChoice ? pattern : "@cf/…"}
 					required
-					models={models}
+					names={models}
 					value={name}
 					onChange={setName}
 				/>

@@ -68,16 +68,16 @@ export function DynamicRoutes({ path }: { path: string }) {
 			}
 		>
 			{removal.error && <Failure error={removal.error} />}
-			<Notes notes={notes} />
+			<Notes title="Notes on the route" notes={notes} />
 			{form && (
 				<InView key={form.route?.id ?? ""}>
 					<RouteForm
 						route={form.route}
 						path={path}
 						onStored={routes.reload}
-						onDeployed={(found) => {
+						onDeployed={(newNotes) => {
 							setForm(undefined);
-							setNotes(found);
+							setNotes(newNotes);
 							routes.reload();
 						}}
 						onCancel={() => setForm(undefined)}
@@ -110,13 +110,18 @@ export function DynamicRoutes({ path }: { path: string }) {
 
 const COLUMNS: readonly Column<DynamicRouteRow>[] = [
 	{ title: "Model in requests", cell: ({ name }) => <code>{`dynamic/${name}`}</code> },
-	{ title: "Elements", cell: ({ elements }) => elements.map(({ type }) => type).join(", ") },
+	{
+		title: "Elements of the latest version",
+		cell: ({ elements }) => elements.map(({ type }) => type).join(", "),
+	},
 	{
 		title: "State",
 		cell: ({ deployment, version }) => {
 			if (!deployment) return <Badge variant="warning">not deployed</Badge>;
 			const isLatest = deployment.version_id === version.version_id;
-			return <Badge variant={isLatest ? "success" : "info"}>{isLatest ? "deployed" : "older version"}</Badge>;
+			return (
+				<Badge variant={isLatest ? "success" : "info"}>{isLatest ? "deployed" : "an older version"}</Badge>
+			);
 		},
 	},
 	{ title: "Changed", cell: ({ modified_at }) => instant(modified_at) },

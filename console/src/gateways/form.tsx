@@ -2,18 +2,20 @@ import { Input, InputArea } from "@cloudflare/kumo/components/input";
 import { Select } from "@cloudflare/kumo/components/select";
 import { Switch } from "@cloudflare/kumo/components/switch";
 import { useState } from "react";
+import type { GatewaySettings } from "../../../src/gateways/settings.ts";
 import { SaveForm } from "../parts/save-form.tsx";
 import { useSession } from "../session/session.ts";
 import { gatewayPath, gatewaysPath } from "./paths.ts";
-import type { GatewayRow } from "./records.ts";
 import { fieldsOf, type GatewayFields, settingsOf } from "./settings.ts";
 import { SpendRules } from "./spend-rules.tsx";
 
 interface Props {
 	/** Absent: a new gateway. */
-	gateway: GatewayRow | undefined;
+	gateway: GatewaySettings | undefined;
+	/** Of a new gateway. */
+	name?: string | undefined;
 	/** `notes`: what the settings do not do. */
-	onSaved(gateway: GatewayRow, notes: readonly string[]): void;
+	onSaved(gateway: GatewaySettings, notes: readonly string[]): void;
 	onCancel(): void;
 }
 
@@ -21,18 +23,19 @@ const MAX_CACHE_SECONDS = 31 * 86_400;
 const TECHNIQUES = { fixed: "fixed", sliding: "sliding" } as const;
 const OTHERS_EXAMPLE = '{"retry_max_attempts": 3, "guardrails": {"prompt": {"S1": "BLOCK"}}}';
 
-// A label says "optional" beside `required={false}`, so the two fields of a rate limit set it only if the other one is filled.
-export function GatewayForm({ gateway, onSaved, onCancel }: Props) {
+// `required={false}` would show "optional" in the label, so the prop is set only if the other field of the rate limit is filled.
+export function GatewayForm({ gateway, name = "", onSaved, onCancel }: Props) {
 	const { api } = useSession();
-	const [fields, setFields] = useState(() => fieldsOf(gateway));
+	const [before] = useState(() => fieldsOf(gateway));
+	const [fields, setFields] = useState(gateway ? before : { ...before, id: name });
 	const change = (changes: Partial<GatewayFields>): void =>
 		setFields((before) => ({ ...before, ...changes }));
 
 	async function send(): Promise<void> {
-		const settings = settingsOf(fields, fieldsOf(gateway));
+		const settings = settingsOf(fields, before);
 		const { result, notes } = gateway
-			? await api.change<GatewayRow>("PUT", gatewayPath(api, gateway.id), settings)
-			: await api.change<GatewayRow>("POST", gatewaysPath(api), { ...settings, id: fields.id });
+			? await api.change<GatewaySettings>("PUT", gatewayPath(api, gateway.id), settings)
+			: await api.change<GatewaySettings>("POST", gatewaysPath(api), { ...settings, id: fields.id });
 		onSaved(result, notes);
 	}
 
@@ -94,7 +97,7 @@ export function GatewayForm({ gateway, onSaved, onCancel }: Props) {
 					type="number"
 					min={1}
 					placeholder="The default"
-					disabled={!fields.collectsLogs}
+					disabled={!fields.keepsLogs}
 					value={fields.maxLogs}
 					onChange={(event) => change({ maxLogs: event.target.value })}
 				/>
@@ -102,21 +105,26 @@ export function GatewayForm({ gateway, onSaved, onCancel }: Props) {
 			<div className="buttons">
 				<Switch
 					label="Keep logs"
-					checked={fields.collectsLogs}
-					onCheckedChange={(collectsLogs) => change({ collectsLogs })}
+					checked={fields.keepsLogs}
+					onCheckedChange={(keepsLogs) => change({ keepsLogs })}
 				/>
 				<Switch
-					label="Only keys that are stored here"
-					checked={fields.storedKeysOnly}
-					onCheckedChange={(storedKeysOnly) => change({ storedKeysOnly })}
+					label="Empty the cache when settings change"
+					checked={fields.emptiesCache}
+					onCheckedChange={(emptiesCache) => change({ emptiesCache })}
+				/>
+				<Switch
+					label="Without the operator's keys of providers"
+					checked={fields.withoutOperatorKeys}
+					onCheckedChange={(withoutOperatorKeys) => change({ withoutOperatorKeys })}
 				/>
 			</div>
 			<SpendRules rules={fields.spendRules} onChange={(spendRules) => change({ spendRules })} />
 			{fields.spendRules.length > 0 && (
 				<Switch
 					label="Spend limits are enforced"
-					checked={fields.spends}
-					onCheckedChange={(spends) => change({ spends })}
+					checked={fields.enforcesSpendLimits}
+					onCheckedChange={(enforcesSpendLimits) => change({ enforcesSpendLimits })}
 				/>
 			)}
 			<InputArea

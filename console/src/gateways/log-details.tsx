@@ -1,6 +1,7 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { Select } from "@cloudflare/kumo/components/select";
 import { useState } from "react";
+import { bodyOf } from "../api/client.ts";
 import { errorOf } from "../api/error-of.ts";
 import { useLoad } from "../api/use-load.ts";
 import { Code } from "../parts/code.tsx";
@@ -11,9 +12,10 @@ import { InView } from "../parts/in-view.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Section } from "../parts/page.tsx";
 import { useSession } from "../session/session.ts";
-import type { GatewayLogDetails, LogPart } from "./records.ts";
+import type { GatewayLog, GatewayLogDetails, LogPart } from "./records.ts";
 
 interface Props {
+	log: GatewayLog;
 	/** Of the log. */
 	path: string;
 	onClose(): void;
@@ -22,9 +24,10 @@ interface Props {
 const FEEDBACK = { "0": "None", "1": "Good", "-1": "Bad" } as const;
 
 /** One request of a gateway's log: its facts, its contents and its feedback. */
-export function LogDetails({ path, onClose }: Props) {
+export function LogDetails({ log, path, onClose }: Props) {
 	const { api } = useSession();
-	const log = useLoad(
+	// A session that only reads has the row of the list, and no contents.
+	const details = useLoad(
 		async (signal) => (await api.get<GatewayLogDetails>(path, {}, signal)).result,
 		[api, path],
 	);
@@ -38,10 +41,10 @@ export function LogDetails({ path, onClose }: Props) {
 					</Button>
 				}
 			>
-				<Loading of={log}>
+				<LogFacts log={log} />
+				<Loading of={details}>
 					{(value) => (
 						<>
-							<LogFacts log={value} />
 							<Feedback path={path} feedback={value.feedback ?? 0} />
 							<Content path={path} part="request" title="Request" log={value} />
 							<Content path={path} part="response" title="Response" log={value} />
@@ -53,7 +56,7 @@ export function LogDetails({ path, onClose }: Props) {
 	);
 }
 
-const LogFacts = ({ log }: { log: GatewayLogDetails }) => (
+const LogFacts = ({ log }: { log: GatewayLog }) => (
 	<Facts
 		rows={[
 			["Id", log.id],
@@ -79,7 +82,7 @@ const LogFacts = ({ log }: { log: GatewayLogDetails }) => (
 	/>
 );
 
-const countText = (count: number | null, { usage_estimated }: GatewayLogDetails): string | undefined =>
+const countText = (count: number | null, { usage_estimated }: GatewayLog): string | undefined =>
 	count === null ? undefined : `${integer(count)}${usage_estimated ? " (estimated)" : ""}`;
 
 function Feedback({ path, feedback }: { path: string; feedback: number }) {
@@ -120,18 +123,21 @@ interface ContentProps {
 /** The beginning of a body, and all of it on request. */
 function Content({ path, part, title, log }: ContentProps) {
 	const { api } = useSession();
-	const [complete, setComplete] = useState<string>();
+	const [whole, setWhole] = useState<{ text: string; isComplete: boolean }>();
 	const [error, setError] = useState<Error>();
 	const beginning = log[`${part}_head`];
 	async function load(): Promise<void> {
 		setError(undefined);
 		try {
-			setComplete(await (await api.fetch(`${path}/${part}`)).text());
+			const response = await api.fetch(`${path}/${part}`);
+			// Of a large body only the beginning is kept.
+			const isComplete = response.headers.get("x-ganglion-complete") !== "false";
+			setWhole({ text: await bodyOf(response.text()), isComplete });
 		} catch (failure) {
 			setError(errorOf(failure));
 		}
 	}
-	const text = complete ?? beginning;
+	const text = whole?.text ?? beginning;
 	return (
 		<>
 			<h3>
@@ -143,7 +149,8 @@ function Content({ path, part, title, log }: ContentProps) {
 			) : (
 				<Code wraps label={title} text={readable(text)} />
 			)}
-			{complete === undefined && beginning !== undefined && !log[`${part}_head_complete`] && (
+			{whole?.isComplete === false && <p className="subtle">Only this beginning is kept.</p>}
+			{!whole && beginning !== undefined && !log[`${part}_head_complete`] && (
 				<div className="buttons">
 					<Button size="sm" aria-label={`Show the complete ${part}`} onClick={() => void load()}>
 						Show all

@@ -1,5 +1,4 @@
 import { Badge } from "@cloudflare/kumo/components/badge";
-import { Button } from "@cloudflare/kumo/components/button";
 import { Input } from "@cloudflare/kumo/components/input";
 import { Select } from "@cloudflare/kumo/components/select";
 import { Switch } from "@cloudflare/kumo/components/switch";
@@ -10,6 +9,7 @@ import { type Column, DataTable } from "../parts/data-table.tsx";
 import { dollars, instant, integer, milliseconds } from "../parts/format.ts";
 import { Loading } from "../parts/loading.tsx";
 import { Section } from "../parts/page.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { useSession } from "../session/session.ts";
 import { LogDetails } from "./log-details.tsx";
 import type { GatewayLog } from "./records.ts";
@@ -28,6 +28,7 @@ interface Props {
 }
 
 const PER_PAGE = 20;
+const NO_MATCH = "No log matches these filters.";
 const ANY = "any";
 export const NO_FILTERS: LogFilters = { model: "", outcome: ANY, metadata: "" };
 const OUTCOMES = { [ANY]: "Any", ok: "Successful", failed: "Failed", cached: "From the cache" };
@@ -42,7 +43,7 @@ export function Logs({ path, filters, onFilter }: Props) {
 	const { api } = useSession();
 	const [page, setPage] = useState(1);
 	const [following, setFollowing] = useState(false);
-	const [selected, setSelected] = useState<string>();
+	const [selected, setSelected] = useState<GatewayLog>();
 	const { model, outcome, metadata } = filters;
 	const logs = useLoad(
 		async (signal) => {
@@ -67,9 +68,9 @@ export function Logs({ path, filters, onFilter }: Props) {
 	const columns: Column<GatewayLog>[] = [
 		{
 			title: "Started",
-			cell: ({ id, created_at }) => (
-				<button type="button" className="link" onClick={() => setSelected(id)}>
-					{instant(created_at)}
+			cell: (log) => (
+				<button type="button" className="link" onClick={() => setSelected(log)}>
+					{instant(log.created_at)}
 				</button>
 			),
 		},
@@ -102,8 +103,13 @@ export function Logs({ path, filters, onFilter }: Props) {
 					onChange={(event) => filter({ metadata: event.target.value })}
 				/>
 			</div>
-			{selected !== undefined && (
-				<LogDetails key={selected} path={`${path}/${selected}`} onClose={() => setSelected(undefined)} />
+			{selected && (
+				<LogDetails
+					key={selected.id}
+					log={selected}
+					path={`${path}/${selected.id}`}
+					onClose={() => setSelected(undefined)}
+				/>
 			)}
 			<Loading of={logs}>
 				{(rows) => (
@@ -113,20 +119,10 @@ export function Logs({ path, filters, onFilter }: Props) {
 							columns={columns}
 							rows={rows}
 							rowKey={({ id }) => id}
-							empty={
-								isFiltered || page > 1 ? "No log matches these filters." : "This gateway has no logs yet."
-							}
+							empty={page > 1 ? "No older logs." : isFiltered ? NO_MATCH : "This gateway has no logs yet."}
 						/>
-						{(page > 1 || rows.length === PER_PAGE) && (
-							<div className="buttons">
-								<Button disabled={page === 1} onClick={() => setPage(page - 1)}>
-									Newer
-								</Button>
-								<Button disabled={rows.length < PER_PAGE} onClick={() => setPage(page + 1)}>
-									Older
-								</Button>
-							</div>
-						)}
+						{/* The number of all logs would have to be counted at each load. */}
+						<Pager page={page} hasOlder={rows.length === PER_PAGE} onPage={setPage} />
 					</>
 				)}
 			</Loading>

@@ -4,21 +4,20 @@ import { Input } from "@cloudflare/kumo/components/input";
 import { useRef, useState } from "react";
 import { PROVIDER_SLUGS } from "../../../src/gateways/providers/addresses.ts";
 import type { ProviderKeyInfo } from "../../../src/gateways/providers/provider-keys.ts";
+import { DEFAULT_ALIAS } from "../../../src/providers/provider-key.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
-import { instant } from "../parts/format.ts";
+import { instant, integer } from "../parts/format.ts";
 import { InView } from "../parts/in-view.tsx";
 import { Loading } from "../parts/loading.tsx";
-import { ModelField } from "../parts/model-field.tsx";
+import { NameField } from "../parts/name-field.tsx";
 import { Section } from "../parts/page.tsx";
 import { SaveForm } from "../parts/save-form.tsx";
 import { useRemoval } from "../parts/use-removal.ts";
 import { useSession } from "../session/session.ts";
 import { Confirm } from "../tokens/confirm.tsx";
-
-/** The alias of the key that a request uses if it names none. */
-const DEFAULT_ALIAS = "default";
+import { windowText } from "./rules.ts";
 
 /** The keys of providers that a gateway stores. `path`: of the keys. */
 export function ProviderKeys({ path }: { path: string }) {
@@ -36,6 +35,16 @@ export function ProviderKeys({ path }: { path: string }) {
 		keys.reload();
 	});
 	const columns: Column<ProviderKeyInfo>[] = [
+		{ title: "Provider", cell: ({ provider_slug }) => provider_slug },
+		{
+			title: "Alias",
+			cell: (key) => (
+				<>
+					{key.alias}{" "}
+					{isUsedWithoutAlias(key, keys.value ?? []) && <Badge variant="info">used without an alias</Badge>}
+				</>
+			),
+		},
 		...COLUMNS,
 		{
 			title: "Actions",
@@ -104,26 +113,34 @@ interface FormProps {
 }
 
 function NewKeyForm({ path, onSaved, onCancel }: FormProps) {
-	const { api } = useSession();
+	const { api, session } = useSession();
 	const [provider, setProvider] = useState("");
 	const [alias, setAlias] = useState("");
 	const [secret, setSecret] = useState("");
 	async function send(): Promise<void> {
-		const provider_slug = provider.trim();
+		const key = { provider_slug: provider.trim(), alias: alias.trim() || DEFAULT_ALIAS };
+		// A password manager may fill it in, and the next request would send it to the provider.
+		if (secret.trim() === session.token) throw new Error("Key: this is the token of this session");
+		const { result: keys } = await api.get<ProviderKeyInfo[]>(path);
+		const replaced = keys.find((stored) => nameOf(stored) === nameOf(key));
 		await api.send("POST", path, {
-			...{ provider_slug, secret: secret.trim() },
-			...(alias.trim() !== "" && { alias: alias.trim() }),
+			...(replaced && {
+				default_config: replaced.default_config,
+				rate_limit: replaced.rate_limit,
+				rate_limit_period: replaced.rate_limit_period,
+			}),
+			...{ ...key, secret: secret.trim() },
 		});
 		onSaved();
 	}
 	return (
 		<SaveForm title="New key" button="Store" onSend={send} onCancel={onCancel}>
 			<div className="filters">
-				<ModelField
+				<NameField
 					label="Provider"
 					placeholder="openai, or custom-…"
 					required
-					models={PROVIDER_SLUGS}
+					names={PROVIDER_SLUGS}
 					value={provider}
 					onChange={setProvider}
 				/>
@@ -138,34 +155,38 @@ function NewKeyForm({ path, onSaved, onCancel }: FormProps) {
 				<Input
 					label="Key"
 					type="password"
-					autoComplete="off"
+					name="provider-key"
+					autoComplete="new-password"
 					required
 					value={secret}
 					onChange={(event) => setSecret(event.target.value)}
 				/>
 			</div>
-			<p className="subtle">It replaces the key with the same provider and alias. It is not shown again.</p>
+			<p className="subtle">
+				It replaces the key with the same provider and alias, and keeps its limit. It is not shown again.
+			</p>
 		</SaveForm>
 	);
 }
 
-const nameOf = ({ provider_slug, alias }: ProviderKeyInfo): string => `${provider_slug}/${alias}`;
+const nameOf = ({ provider_slug, alias }: Pick<ProviderKeyInfo, "provider_slug" | "alias">): string =>
+	`${provider_slug}/${alias}`;
+
+/** Of several keys of a provider, a request without an alias uses the one with the alias `default`, or else the one with `default_config`. */
+const isUsedWithoutAlias = (key: ProviderKeyInfo, keys: readonly ProviderKeyInfo[]): boolean =>
+	key.alias === DEFAULT_ALIAS ||
+	(key.default_config &&
+		!keys.some(({ provider_slug, alias }) => provider_slug === key.provider_slug && alias === DEFAULT_ALIAS));
 
 const COLUMNS: readonly Column<ProviderKeyInfo>[] = [
-	{ title: "Provider", cell: ({ provider_slug }) => provider_slug },
-	{
-		title: "Alias",
-		cell: ({ alias, default_config }) => (
-			<>
-				{alias} {default_config && <Badge variant="info">if none is named</Badge>}
-			</>
-		),
-	},
 	{ title: "Key", cell: ({ secret_preview }) => <code>{secret_preview}</code> },
 	{
 		title: "Limit",
-		cell: ({ rate_limit, rate_limit_period }) =>
-			rate_limit > 0 ? `${rate_limit} requests a ${rate_limit_period ?? "minute"}` : "none",
+		cell: ({ rate_limit, rate_limit_period: period }) => {
+			if (rate_limit === 0) return "none";
+			const window = typeof period === "number" ? windowText(period) : `each ${period ?? "minute"}`;
+			return `${integer(rate_limit)} requests ${window}`;
+		},
 	},
 	{ title: "Changed", cell: ({ modified_at }) => instant(modified_at) },
 ];

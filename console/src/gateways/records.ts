@@ -1,29 +1,4 @@
-/** Gateways and their logs, as the API shows them. */
-import type { SpendRule } from "../../../src/gateways/settings.ts";
-
-export interface GatewayRow {
-	id: string;
-	created_at: string;
-	modified_at: string;
-	is_default: boolean;
-	/** Seconds. 0 or `null`: answers are cached only for requests that ask for it. */
-	cache_ttl: number | null;
-	cache_invalidate_on_update: boolean;
-	collect_logs: boolean;
-	/** The most logs that are kept. */
-	log_management?: number | null;
-	/** Seconds. 0 or `null`: no limit. */
-	rate_limiting_interval: number | null;
-	/** Requests in an interval. 0 or `null`: no limit. */
-	rate_limiting_limit: number | null;
-	rate_limiting_technique?: "fixed" | "sliding" | null;
-	byok_only?: boolean;
-	spend_limits?: { enabled: boolean; rules: SpendRule[] } | null;
-	guardrails?: { prompt?: object; response?: object } | null;
-	dlp?: { enabled: boolean } | null;
-	otel?: unknown[] | null;
-	retry_max_attempts?: number | null;
-}
+/** Dynamic routes and logs of a gateway, as the API shows them. */
 
 /** A route that chooses the model of each request. `elements`: its graph, of the latest version. */
 export interface DynamicRouteRow {
@@ -61,7 +36,6 @@ export interface GatewayLog {
 	metadata?: Record<string, unknown>;
 	user_agent?: string;
 	dlp_action?: string;
-	dlp?: unknown;
 	guardrails?: unknown;
 	feedback?: number;
 	score?: number;

@@ -1,5 +1,6 @@
 import { Input, InputArea } from "@cloudflare/kumo/components/input";
 import { useState } from "react";
+import { json } from "../parts/json.ts";
 import { SaveForm } from "../parts/save-form.tsx";
 import { useSession } from "../session/session.ts";
 import type { DynamicRouteRow } from "./records.ts";
@@ -32,8 +33,10 @@ export function RouteForm({ route, path, onStored, onDeployed, onCancel }: Props
 	const [name, setName] = useState("");
 	const [text, setText] = useState(() => JSON.stringify(route?.elements ?? EXAMPLE, null, 2));
 
+	const isDraft = route !== undefined && route.deployment?.version_id !== route.version.version_id;
+
 	async function send(): Promise<void> {
-		const elements = elementsIn(text);
+		const elements = json(text, "Elements");
 		const existing = route ?? created;
 		const { result, notes } = existing
 			? await api.change<DynamicRouteRow>("POST", `${path}/${existing.id}/versions`, { elements })
@@ -62,6 +65,9 @@ export function RouteForm({ route, path, onStored, onDeployed, onCancel }: Props
 					onChange={(event) => setName(event.target.value)}
 				/>
 			)}
+			{isDraft && (
+				<p className="subtle">These are the elements of the latest version, which is not deployed.</p>
+			)}
 			<InputArea
 				label="Elements (JSON)"
 				required
@@ -72,12 +78,4 @@ export function RouteForm({ route, path, onStored, onDeployed, onCancel }: Props
 			/>
 		</SaveForm>
 	);
-}
-
-function elementsIn(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		throw new Error("Elements: this is not JSON");
-	}
 }

@@ -1,18 +1,19 @@
 /** The settings of a gateway as the fields of a form. Settings without a field of their own are JSON, in one field. */
-import type { SpendRule } from "../../../src/gateways/settings.ts";
-import type { GatewayRow } from "./records.ts";
+import type { GatewaySettings, SpendRule } from "../../../src/gateways/settings.ts";
+import { json } from "../parts/json.ts";
 
 /** Numbers are the text that is typed. An empty one is no rule. */
 export interface GatewayFields {
 	id: string;
 	cacheSeconds: string;
+	emptiesCache: boolean;
 	requests: string;
 	requestSeconds: string;
 	technique: "fixed" | "sliding";
-	collectsLogs: boolean;
+	keepsLogs: boolean;
 	maxLogs: string;
-	storedKeysOnly: boolean;
-	spends: boolean;
+	withoutOperatorKeys: boolean;
+	enforcesSpendLimits: boolean;
 	spendRules: readonly SpendRule[];
 	others: string;
 }
@@ -20,19 +21,29 @@ export interface GatewayFields {
 const NEW: GatewayFields = {
 	id: "",
 	cacheSeconds: "",
+	emptiesCache: false,
 	requests: "",
 	requestSeconds: "",
 	technique: "fixed",
-	collectsLogs: true,
+	keepsLogs: true,
 	maxLogs: "",
-	storedKeysOnly: false,
-	spends: true,
+	withoutOperatorKeys: false,
+	enforcesSpendLimits: true,
 	spendRules: [],
 	others: "",
 };
 
+/** A change must have these. */
+const REQUIRED: ReadonlySet<string> = new Set([
+	"cache_ttl",
+	"cache_invalidate_on_update",
+	"collect_logs",
+	"rate_limiting_interval",
+	"rate_limiting_limit",
+]);
+
 /** `gateway` absent: a new one. */
-export function fieldsOf(gateway: GatewayRow | undefined): GatewayFields {
+export function fieldsOf(gateway: GatewaySettings | undefined): GatewayFields {
 	if (!gateway) return NEW;
 	const {
 		id,
@@ -40,6 +51,7 @@ export function fieldsOf(gateway: GatewayRow | undefined): GatewayFields {
 		modified_at: _modified,
 		is_default: _isDefault,
 		cache_ttl,
+		cache_invalidate_on_update,
 		rate_limiting_limit,
 		rate_limiting_interval,
 		rate_limiting_technique,
@@ -49,53 +61,70 @@ export function fieldsOf(gateway: GatewayRow | undefined): GatewayFields {
 		spend_limits,
 		...others
 	} = gateway;
-	const set = Object.entries(others).filter(([, value]) => value !== null);
+	const hasFields = spend_limits?.rules.every(isPlain) ?? true;
+	const set = Object.entries(hasFields ? others : { ...others, spend_limits }).filter(
+		([, value]) => value !== null,
+	);
 	return {
 		id,
 		cacheSeconds: textOf(cache_ttl),
+		emptiesCache: cache_invalidate_on_update,
 		requests: textOf(rate_limiting_limit),
 		requestSeconds: textOf(rate_limiting_interval),
 		technique: rate_limiting_technique ?? NEW.technique,
-		collectsLogs: collect_logs,
+		keepsLogs: collect_logs,
 		maxLogs: textOf(log_management),
-		storedKeysOnly: byok_only ?? false,
-		spends: spend_limits?.enabled ?? true,
-		spendRules: spend_limits?.rules ?? [],
+		withoutOperatorKeys: byok_only ?? false,
+		enforcesSpendLimits: spend_limits?.enabled ?? true,
+		spendRules: hasFields ? (spend_limits?.rules ?? []) : [],
 		others: set.length > 0 ? JSON.stringify(Object.fromEntries(set), null, 2) : "",
 	};
 }
 
 /**
- * The settings that the API takes. A change keeps what it does not contain, so a setting that is removed from `others` is `null`.
- * `before`: the fields of the stored gateway. Throws an error with a sentence if `others` is no JSON object.
+ * What the form changes, as the API takes it: the API keeps what a change does not contain, so what another client has set meanwhile stays.
+ * A setting that is removed is `null`. `before`: the fields with which the form was opened. Throws an error with a sentence if `others` is
+ * no JSON object, or has a setting with a field of its own.
  */
 export function settingsOf(fields: GatewayFields, before: GatewayFields): object {
-	const removed = Object.keys(objectIn(before.others)).map((name) => [name, null]);
-	return {
-		...Object.fromEntries(removed),
-		...objectIn(fields.others),
+	const now = allSettings(fields);
+	const was = allSettings(before);
+	const removed = Object.keys(was).flatMap((name) => (Object.hasOwn(now, name) ? [] : [[name, null]]));
+	const changed = Object.entries(now).filter(
+		([name, value]) => REQUIRED.has(name) || JSON.stringify(value) !== JSON.stringify(was[name]),
+	);
+	return Object.fromEntries([...removed, ...changed]);
+}
+
+function allSettings(fields: GatewayFields): Record<string, unknown> {
+	const others = objectIn(fields.others);
+	const own = {
 		cache_ttl: Number(fields.cacheSeconds),
+		cache_invalidate_on_update: fields.emptiesCache,
 		rate_limiting_limit: Number(fields.requests),
 		rate_limiting_interval: Number(fields.requestSeconds),
 		rate_limiting_technique: fields.technique,
-		collect_logs: fields.collectsLogs,
+		collect_logs: fields.keepsLogs,
 		log_management: fields.maxLogs === "" ? null : Number(fields.maxLogs),
-		byok_only: fields.storedKeysOnly,
-		spend_limits: fields.spendRules.length > 0 ? { enabled: fields.spends, rules: fields.spendRules } : null,
+		byok_only: fields.withoutOperatorKeys,
+		...(fields.spendRules.length > 0 && {
+			spend_limits: { enabled: fields.enforcesSpendLimits, rules: fields.spendRules },
+		}),
 	};
+	const twice = Object.keys(others).find((name) => Object.hasOwn(own, name));
+	if (twice !== undefined) throw new Error(`Other settings: ${twice} has a field above`);
+	return { ...others, ...own };
 }
+
+/** Whether the form has a field for all that the rule says. */
+const isPlain = ({ enabled, metadata, model, provider }: SpendRule): boolean =>
+	enabled !== false && metadata === undefined && model === undefined && provider === undefined;
 
 const textOf = (value: number | null | undefined): string => (value ? String(value) : "");
 
-function objectIn(text: string): object {
-	if (text.trim() === "") return {};
-	let value: unknown;
-	try {
-		value = JSON.parse(text);
-	} catch {
-		throw new Error("Other settings: this is not JSON");
-	}
+function objectIn(text: string): Record<string, unknown> {
+	const value = text.trim() === "" ? {} : json(text, "Other settings");
 	if (typeof value !== "object" || value === null || Array.isArray(value))
 		throw new Error('Other settings: expected a JSON object such as {"retry_max_attempts": 3}');
-	return value;
+	return { ...value };
 }

@@ -10,8 +10,6 @@ interface Props {
 }
 
 const DEFAULT_WINDOW = 86_400;
-/** Fields of a rule that choose the requests which it counts. The form keeps them. */
-const FILTERS = ["metadata", "model", "provider"] as const;
 
 /** The limits of a gateway's costs. */
 export function SpendRules({ rules, onChange }: Props) {
@@ -19,46 +17,39 @@ export function SpendRules({ rules, onChange }: Props) {
 		onChange(rules.map((rule, index) => (index === at ? { ...rule, ...changes } : rule)));
 	return (
 		<fieldset className="stack" aria-label="Spend limits">
-			{rules.map((rule, at) => {
-				const filters = FILTERS.filter((name) => rule[name] !== undefined);
-				const name = `Spend limit ${at + 1}`;
-				return (
-					// biome-ignore lint/suspicious/noArrayIndexKey: a rule has no other name, and its fields keep no state.
-					<div key={at} className="filters">
-						<Input
-							label={`${name} (US dollars)`}
-							type="number"
-							required
-							min={0}
-							step="any"
-							value={rule.limit || ""}
-							onChange={(event) => change(at, { limit: Number(event.target.value) })}
-						/>
-						<Select
-							label="For each"
-							value={String(rule.window)}
-							items={Object.fromEntries(
-								[...Object.keys(WINDOWS).map(Number), rule.window].map((seconds) => [
-									String(seconds),
-									windowText(seconds),
-								]),
-							)}
-							onValueChange={(chosen) => change(at, { window: Number(chosen ?? rule.window) })}
-						/>
-						{filters.length > 0 && (
-							<span className="subtle">Only some requests, by {filters.join(", ")}</span>
+			{rules.map((rule, at) => (
+				// biome-ignore lint/suspicious/noArrayIndexKey: a rule has no other name, and its fields keep no state.
+				<div key={at} className="filters">
+					<Input
+						label={`Spend limit ${at + 1} (US dollars)`}
+						type="number"
+						required
+						min={0}
+						step="any"
+						value={rule.limit || ""}
+						onChange={(event) => change(at, { limit: Number(event.target.value) })}
+					/>
+					<Select
+						label="Window"
+						value={String(rule.window)}
+						items={Object.fromEntries(
+							[...Object.keys(WINDOWS).map(Number), rule.window].map((seconds) => [
+								String(seconds),
+								windowText(seconds),
+							]),
 						)}
-						<Button
-							type="button"
-							variant="secondary-destructive"
-							aria-label={`Remove spend limit ${at + 1}`}
-							onClick={() => onChange(rules.filter((_, index) => index !== at))}
-						>
-							Remove
-						</Button>
-					</div>
-				);
-			})}
+						onValueChange={(chosen) => change(at, { window: Number(chosen ?? rule.window) })}
+					/>
+					<Button
+						type="button"
+						variant="secondary-destructive"
+						aria-label={`Remove spend limit ${at + 1}`}
+						onClick={() => onChange(rules.filter((_, index) => index !== at))}
+					>
+						Remove
+					</Button>
+				</div>
+			))}
 			<div className="buttons">
 				<Button
 					type="button"

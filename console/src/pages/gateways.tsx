@@ -1,13 +1,14 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { useRef, useState } from "react";
-import { useLoad } from "../api/use-load.ts";
+import type { GatewaySettings } from "../../../src/gateways/settings.ts";
+import { errorOf } from "../api/error-of.ts";
 import { GatewayForm } from "../gateways/form.tsx";
 import { GatewayPart } from "../gateways/gateway.tsx";
 import { NO_FILTERS } from "../gateways/logs.tsx";
 import { Notes } from "../gateways/notes.tsx";
-import { gatewayPath, gatewaysPath } from "../gateways/paths.ts";
-import type { GatewayRow } from "../gateways/records.ts";
+import { gatewayPath } from "../gateways/paths.ts";
 import { rulesOf } from "../gateways/rules.ts";
+import { useGateways } from "../gateways/use-gateways.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { instant } from "../parts/format.ts";
@@ -19,39 +20,49 @@ import { useRemoval } from "../parts/use-removal.ts";
 import { useSession } from "../session/session.ts";
 import { Confirm } from "../tokens/confirm.tsx";
 
-const MAX_LISTED = 100;
+/** Of a gateway that is shown to be changed: its settings now. */
+interface ShownForm {
+	gateway?: GatewaySettings;
+	name?: string;
+}
 
 /** The gateways of the account, their settings and their logs. */
 export default function Gateways() {
 	const { api } = useSession();
 	const [{ gateway: selected, ...filters }, setParameters] = useParameters({ gateway: "", ...NO_FILTERS });
-	const [form, setForm] = useState<{ gateway?: GatewayRow }>();
+	const [form, setForm] = useState<ShownForm>();
 	const [notes, setNotes] = useState<readonly string[]>([]);
+	const [error, setError] = useState<Error>();
 	const newGateway = useRef<HTMLButtonElement>(null);
-	const gateways = useLoad(
-		async (signal) =>
-			(await api.get<GatewayRow[]>(gatewaysPath(api), { per_page: MAX_LISTED }, signal)).result,
-		[api],
-	);
+	const gateways = useGateways();
+	const isCreated = gateways.value?.some(({ id }) => id === selected) ?? true;
+	const show = (gateway: string): void => {
+		setNotes([]);
+		setParameters({ ...NO_FILTERS, gateway });
+	};
+	/** Another client may have changed the settings since the list was loaded. */
+	async function edit(id: string): Promise<void> {
+		setError(undefined);
+		try {
+			setForm({ gateway: (await api.get<GatewaySettings>(gatewayPath(api, id))).result });
+		} catch (failure) {
+			setError(errorOf(failure));
+		}
+	}
 
-	const removal = useRemoval<GatewayRow>(async ({ id }) => {
+	const removal = useRemoval<GatewaySettings>(async ({ id }) => {
 		await api.send("DELETE", gatewayPath(api, id));
 		// The row of the gateway disappears with its button.
 		newGateway.current?.focus();
-		if (id === selected) setParameters({ gateway: "" });
+		if (id === selected) show("");
 		gateways.reload();
 	});
 
-	const columns: Column<GatewayRow>[] = [
+	const columns: Column<GatewaySettings>[] = [
 		{
 			title: "Name",
 			cell: ({ id }) => (
-				<button
-					type="button"
-					className="link"
-					aria-current={id === selected}
-					onClick={() => setParameters({ ...NO_FILTERS, gateway: id })}
-				>
+				<button type="button" className="link" aria-current={id === selected} onClick={() => show(id)}>
 					{id}
 				</button>
 			),
@@ -61,7 +72,7 @@ export default function Gateways() {
 			title: "Actions",
 			cell: (gateway) => (
 				<div className="buttons">
-					<Button size="sm" aria-label={`Edit ${gateway.id}`} onClick={() => setForm({ gateway })}>
+					<Button size="sm" aria-label={`Edit ${gateway.id}`} onClick={() => void edit(gateway.id)}>
 						Edit
 					</Button>
 					{!gateway.is_default && (
@@ -89,15 +100,17 @@ export default function Gateways() {
 			}
 		>
 			{removal.error && <Failure error={removal.error} />}
-			<Notes notes={notes} />
+			{error && <Failure error={error} />}
+			<Notes title={`Notes on ${selected}`} notes={notes} />
 			{form && (
-				<InView key={`form ${form.gateway?.id ?? ""}`}>
+				<InView key={`form ${form.gateway?.id ?? ""} ${form.gateway?.modified_at ?? ""}`}>
 					<GatewayForm
 						gateway={form.gateway}
-						onSaved={({ id }, saidNotes) => {
+						name={form.name}
+						onSaved={({ id }, newNotes) => {
 							setForm(undefined);
-							setNotes(saidNotes);
-							setParameters({ gateway: id });
+							if (id !== selected) show(id);
+							setNotes(newNotes);
 							gateways.reload();
 						}}
 						onCancel={() => setForm(undefined)}
@@ -107,7 +120,7 @@ export default function Gateways() {
 			{removal.row && (
 				<Confirm
 					title={`Delete ${removal.row.id}?`}
-					text="Its settings, keys, routes, cache and logs are deleted. This cannot be undone."
+					text="Its settings, routes, aliases, keys of providers, cache and logs are deleted. This cannot be undone."
 					button="Delete"
 					onConfirm={removal.confirm}
 					onCancel={removal.cancel}
@@ -121,21 +134,26 @@ export default function Gateways() {
 						columns={columns}
 						rows={rows}
 						rowKey={({ id }) => id}
-						empty="This account has no gateways. A gateway keeps logs, caches answers and limits the requests and costs of an application."
+						empty="This account has no gateways."
 					/>
 				)}
 			</Loading>
-			{/* Also one that `npm run dev` serves although it is not created: it has logs, and is not listed. */}
 			{selected !== "" && (
 				<InView key={selected}>
-					<GatewayPart id={selected} filters={filters} onFilter={setParameters} />
+					<GatewayPart
+						id={selected}
+						isCreated={isCreated}
+						onCreate={() => setForm({ name: selected })}
+						filters={filters}
+						onFilter={setParameters}
+					/>
 				</InView>
 			)}
 		</Page>
 	);
 }
 
-const COLUMNS: readonly Column<GatewayRow>[] = [
+const COLUMNS: readonly Column<GatewaySettings>[] = [
 	{
 		title: "Rules",
 		cell: (gateway) => rulesOf(gateway).join(", ") || <span className="subtle">none</span>,

@@ -6,7 +6,8 @@ import { useRef, useState } from "react";
 import { useFollowing } from "../api/use-following.ts";
 import { useLoad } from "../api/use-load.ts";
 import { hasEnded, titleOf, variantOf } from "../batches/status.ts";
-import { DEFAULT_GATEWAY, gatewayPath, gatewaysPath } from "../gateways/paths.ts";
+import { DEFAULT_GATEWAY, gatewayPath } from "../gateways/paths.ts";
+import { useGateways } from "../gateways/use-gateways.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { instant, integer } from "../parts/format.ts";
@@ -22,8 +23,6 @@ import { Shadows } from "../replays/shadows.tsx";
 import { useSession } from "../session/session.ts";
 import { Confirm } from "../tokens/confirm.tsx";
 
-const GATEWAYS = 100;
-
 /** Requests of a gateway's log that were sent again to another model. */
 export default function Replays() {
 	const { api } = useSession();
@@ -32,11 +31,7 @@ export default function Replays() {
 	const [shown, setShown] = useState<string>();
 	const newReplay = useRef<HTMLButtonElement>(null);
 	const path = `${gatewayPath(api, gateway)}/replay`;
-	const gateways = useLoad(
-		async (signal) =>
-			(await api.get<{ id: string }[]>(gatewaysPath(api), { per_page: GATEWAYS }, signal)).result,
-		[api],
-	);
+	const gateways = useGateways();
 	const replays = useLoad(async (signal) => (await api.get<Replay[]>(path, {}, signal)).result, [api, path]);
 	useFollowing(replays.value?.some((replay) => !hasEnded(replay)) ?? false, replays);
 	const detailed = replays.value?.find(({ id }) => id === shown);

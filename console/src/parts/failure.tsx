@@ -13,6 +13,8 @@ interface Props {
 	retrying?: boolean;
 }
 
+/** A rule of a token or an account: its sentence says what helps. */
+const IS_RULE = /the token or the account/;
 const HINTS: Readonly<Record<number, string>> = {
 	403: " The token of this session lacks the permission.",
 	429: " Wait a moment, then try again.",
@@ -24,7 +26,7 @@ export function Failure({ error, onRetry, retrying = false }: Props) {
 	useEffect(() => () => focusIfLost(content()), []);
 	return (
 		<div role="alert" className="failure">
-			<FailureBanner text={withPoint(plain(error.message)) + (HINTS[status] ?? "")} />
+			<FailureBanner text={withPoint(plain(error.message)) + hintOf(status, error.message)} />
 			{onRetry && status !== 403 && (
 				<Button size="sm" onClick={onRetry} icon={retrying ? <Loader size={14} /> : undefined}>
 					Try again
@@ -33,6 +35,9 @@ export function Failure({ error, onRetry, retrying = false }: Props) {
 		</div>
 	);
 }
+
+const hintOf = (status: number, message: string): string =>
+	IS_RULE.test(message) ? "" : (HINTS[status] ?? "");
 
 export const FailureBanner = ({ text }: { text: string }) => (
 	<Banner variant="error" description={withPoint(plain(text))} />

@@ -1,11 +1,11 @@
 import { Badge } from "@cloudflare/kumo/components/badge";
-import { Button } from "@cloudflare/kumo/components/button";
 import { useState } from "react";
 import type { ComparedAnswer, Difference } from "../../../src/gateways/comparisons/records.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { dollars, instant, integer, milliseconds } from "../parts/format.ts";
 import { Loading } from "../parts/loading.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { useSession } from "../session/session.ts";
 import type { ShownComparison } from "./records.ts";
 
@@ -42,16 +42,7 @@ export function Comparisons({ path, hasJudge = false, version, empty }: Props) {
 						rowKey={({ log }) => log}
 						empty={empty}
 					/>
-					{(info.total_count ?? 0) > PER_PAGE && (
-						<div className="buttons">
-							<Button disabled={page === 1} onClick={() => setPage(page - 1)}>
-								Newer
-							</Button>
-							<Button disabled={page * PER_PAGE >= (info.total_count ?? 0)} onClick={() => setPage(page + 1)}>
-								Older
-							</Button>
-						</div>
-					)}
+					<Pager page={page} hasOlder={page * PER_PAGE < (info.total_count ?? 0)} onPage={setPage} />
 				</>
 			)}
 		</Loading>

@@ -2,7 +2,7 @@ import { Input } from "@cloudflare/kumo/components/input";
 import { Switch } from "@cloudflare/kumo/components/switch";
 import { useState } from "react";
 import { useCatalog } from "../models/catalog.ts";
-import { ModelField } from "../parts/model-field.tsx";
+import { NameField } from "../parts/name-field.tsx";
 import { SaveForm } from "../parts/save-form.tsx";
 import { useSession } from "../session/session.ts";
 import type { Replay } from "./records.ts";
@@ -57,21 +57,21 @@ export function ReplayForm({ path, onCreated, onCancel }: Props) {
 			onCancel={onCancel}
 		>
 			<div className="filters">
-				<ModelField
+				<NameField
 					label="New model"
 					placeholder="@cf/…"
 					required
-					models={names}
+					names={names}
 					value={model}
 					onChange={setModel}
 				/>
-				<ModelField label="Judge" placeholder="None" models={names} value={judge} onChange={setJudge} />
+				<NameField label="Judge" placeholder="None" names={names} value={judge} onChange={setJudge} />
 			</div>
 			<fieldset className="filters" aria-label="Logs">
-				<ModelField
+				<NameField
 					label="Model of the logs"
 					placeholder="Any"
-					models={names}
+					names={names}
 					value={logged}
 					onChange={setLogged}
 				/>

@@ -3,7 +3,7 @@ import { Select } from "@cloudflare/kumo/components/select";
 import { useState } from "react";
 import type { SearchInstance } from "../api/types.ts";
 import { useCatalog } from "../models/catalog.ts";
-import { ModelField } from "../parts/model-field.tsx";
+import { NameField } from "../parts/name-field.tsx";
 import { SaveForm } from "../parts/save-form.tsx";
 import { useSession } from "../session/session.ts";
 import { TOKENIZERS } from "./keywords.ts";
@@ -51,17 +51,17 @@ export function NewInstanceForm({ namespace, onCreated, onCancel }: Props) {
 					value={id}
 					onChange={(event) => setId(event.target.value)}
 				/>
-				<ModelField
+				<NameField
 					placeholder="The default"
 					label="Embedding model"
-					models={namesOf(EMBEDDINGS)}
+					names={namesOf(EMBEDDINGS)}
 					value={embedding}
 					onChange={setEmbedding}
 				/>
-				<ModelField
+				<NameField
 					placeholder="The default"
 					label="Answering model"
-					models={namesOf(CHATS)}
+					names={namesOf(CHATS)}
 					value={answering}
 					onChange={setAnswering}
 				/>

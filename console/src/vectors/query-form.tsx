@@ -6,7 +6,8 @@ import { errorOf } from "../api/error-of.ts";
 import type { MetadataIndex, VectorIndex } from "../api/types.ts";
 import { useCatalog } from "../models/catalog.ts";
 import { Failure } from "../parts/failure.tsx";
-import { ModelField } from "../parts/model-field.tsx";
+import { json } from "../parts/json.ts";
+import { NameField } from "../parts/name-field.tsx";
 import type { VectorQuery } from "./query.ts";
 
 interface Props {
@@ -68,10 +69,10 @@ export function QueryForm({ index, isAsking, metadataIndexes, onAsk }: Props) {
 					onValueChange={(chosen) => setBy((chosen as By | null) ?? "text")}
 				/>
 				{by === "text" && (
-					<ModelField
+					<NameField
 						label="Embedding model"
 						required
-						models={models.map(({ name }) => name)}
+						names={models.map(({ name }) => name)}
 						value={model}
 						onChange={setModel}
 					/>
@@ -131,14 +132,6 @@ export function QueryForm({ index, isAsking, metadataIndexes, onAsk }: Props) {
 			</div>
 		</form>
 	);
-}
-
-function json(text: string, name: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		throw new Error(`${name} is not JSON`);
-	}
 }
 
 function numbers(text: string): number[] {

@@ -1,4 +1,4 @@
-/** A field for the name of a model, with suggestions. Other names may be typed, too. */
+/** A field for a name, such as that of a model, with suggestions. Other names may be typed, too. */
 import { Input } from "@cloudflare/kumo/components/input";
 import { useId } from "react";
 
@@ -7,19 +7,19 @@ interface Props {
 	placeholder?: string;
 	required?: boolean;
 	readOnly?: boolean;
-	/** Names that are suggested. */
-	models: readonly string[];
+	/** They are suggested. */
+	names: readonly string[];
 	value: string;
 	onChange(value: string): void;
 }
 
-export function ModelField({ models, onChange, ...field }: Props) {
+export function NameField({ names, onChange, ...field }: Props) {
 	const list = useId();
 	return (
 		<>
 			<Input {...field} autoComplete="off" list={list} onChange={(event) => onChange(event.target.value)} />
 			<datalist id={list}>
-				{models.map((name) => (
+				{names.map((name) => (
 					<option key={name} value={name} />
 				))}
 			</datalist>
