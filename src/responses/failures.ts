@@ -9,9 +9,16 @@ const MAX_SHOWN_ID = 64;
 const named = (kind: string, id: string): string =>
 	`${kind} with id '${id.slice(0, MAX_SHOWN_ID)}' not found.`;
 
-/** An object that a route names. */
 const absentFailure = ({ kind, id }: Missing): AiError =>
 	new AiError("notFound", named(kind[0]?.toUpperCase() + kind.slice(1), id));
+
+/** An object that a route names, or a page of its list. */
+const routeFailure = (missing: Missing): AiError =>
+	missing.tooLarge
+		? invalidInput(
+				"after: the list cannot be shown from here: it repeats the ids of all items that fit into a page",
+			)
+		: absentFailure(missing);
 
 /** What a request refers to. */
 export function referenceFailure(missing: Missing): AiError {
@@ -40,7 +47,7 @@ export const fullFailure = (why: Fullness, { maxBytes, maxResponses }: StoreBoun
 	);
 
 /** The value, or the failure of a route's object. */
-export function foundOrThrow<Value>(found: Found<Value>, failure = absentFailure): Value {
+export function foundOrThrow<Value>(found: Found<Value>, failure = routeFailure): Value {
 	if (found.ok) return found.value;
 	throw failure(found.missing);
 }

@@ -62,7 +62,7 @@ export interface Missing {
 	foreign?: true;
 	/** The response exists and has not ended. */
 	pending?: true;
-	/** The items before the request are too large to be read. */
+	/** The items before the request, or those that a page of a list would have, are too large to be read. */
 	tooLarge?: true;
 }
 

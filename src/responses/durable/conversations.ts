@@ -78,7 +78,7 @@ export class Conversations extends RpcTarget {
 	/** `undefined`: there is no item `after`, also none that was deleted in the last hour. */
 	items(id: string, query: ItemsQuery, scope: Scope): Found<ItemsPage | undefined> {
 		const found = this.get(id, scope);
-		return found.ok ? { ok: true, value: this.#tables.items.page(id, query) } : found;
+		return found.ok ? this.#tables.items.page(id, query) : found;
 	}
 
 	item(id: string, item: string, scope: Scope): Found<string> {

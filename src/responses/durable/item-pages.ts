@@ -1,6 +1,6 @@
 /** Pages of a list of items. */
 import { MAX_CONTEXT_BYTES } from "../context-bytes.ts";
-import type { ItemsPage } from "../records.ts";
+import type { Found, ItemsPage } from "../records.ts";
 import { type ItemPlace, jsonBytes } from "./item-rows.ts";
 
 interface PageContext {
@@ -14,10 +14,14 @@ interface PageContext {
 }
 
 /**
- * Only what the page has is read. An item that is larger than a page has one of its own. The next page begins after the id of the last item,
- * so a page ends with an item whose id no other one of the list has: it is shorter, or longer if it has none.
+ * Only what the page has is read. An item that is larger than a page has one of its own. The next page begins after the first item of the
+ * list with the id of the last one, so the last item has an id of its own. If no item before the limit has one, the page ends at the first
+ * one after it. If none has one before `MAX_CONTEXT_BYTES`, there is no such page: it is too large.
  */
-export function pageOfRows(rows: Iterable<ItemPlace>, { limit, isRepeated, table }: PageContext): ItemsPage {
+export function pageOfRows(
+	rows: Iterable<ItemPlace>,
+	{ limit, isRepeated, table }: PageContext,
+): Found<ItemsPage> {
 	const items: string[] = [];
 	const shown: ItemPlace[] = [];
 	let bytes = 0;
@@ -29,11 +33,12 @@ export function pageOfRows(rows: Iterable<ItemPlace>, { limit, isRepeated, table
 		const isLarge = items.length > 0 && bytes > MAX_CONTEXT_BYTES;
 		if (items.length >= limit || isLarge) {
 			const end = shown.findLastIndex((other, index) => index >= compared && !isRepeated(other)) + 1;
-			if (end > 0 || isLarge) return { items: items.slice(0, end || items.length), hasMore: true };
+			if (end > 0) return { ok: true, value: { items: items.slice(0, end), hasMore: true } };
+			if (isLarge) return { ok: false, missing: { kind: "item", id: row.id, tooLarge: true } };
 			compared = shown.length;
 		}
 		shown.push(row);
 		items.push(table.jsonOf(item));
 	}
-	return { items, hasMore: false };
+	return { ok: true, value: { items, hasMore: false } };
 }

@@ -3,6 +3,7 @@
  * An item of a request with a conversation belongs to both, and its row dies with the later of them.
  */
 import { DeletedPositions } from "../../core/deleted-positions.ts";
+import { lazy } from "../../core/lazy.ts";
 import { MAX_CONTEXT_BYTES } from "../context-bytes.ts";
 import type { Found, ItemRecord, ItemsPage, ItemsQuery, Scope } from "../records.ts";
 import { pageOfRows } from "./item-pages.ts";
@@ -178,7 +179,7 @@ export class ItemTable {
 	 * A page of a conversation. An item whose target was deleted is left out. It begins after the first item of the list with the id `after`.
 	 * `undefined`: there is none, also none that was deleted in the last hour.
 	 */
-	page(conversation: string, { after, limit, order }: ItemsQuery): ItemsPage | undefined {
+	page(conversation: string, { after, limit, order }: ItemsQuery): Found<ItemsPage | undefined> {
 		const [compared, sort, first] = order === "asc" ? [">", "ASC", "min"] : ["<", "DESC", "max"];
 		let start = order === "asc" ? 0 : Number.MAX_SAFE_INTEGER;
 		if (after !== undefined) {
@@ -192,7 +193,7 @@ export class ItemTable {
 					.one().seq ??
 				// Who may read the conversation may read all of its items.
 				this.#deleted.get(deletedId(conversation, after), { all: true, owner: "" });
-			if (found === undefined) return undefined;
+			if (found === undefined) return { ok: true, value: undefined };
 			start = found;
 		}
 		const rows = this.#sql.exec<ItemPlace>(
@@ -208,13 +209,18 @@ export class ItemTable {
 	}
 
 	/** A page of the rows of ranges, in their order. As {@link page}. */
-	pageOf(ranges: readonly ItemRange[], { after, limit, order }: ItemsQuery): ItemsPage | undefined {
+	pageOf(ranges: readonly ItemRange[], { after, limit, order }: ItemsQuery): Found<ItemsPage | undefined> {
 		const query = `SELECT ${PLACE} FROM items WHERE seq BETWEEN ? AND ? ORDER BY seq`;
 		const rows = ranges.flatMap(({ first, last }) => [...this.#sql.exec<ItemPlace>(query, first, last)]);
 		if (order === "desc") rows.reverse();
 		const start = after === undefined ? 0 : rows.findIndex(({ id }) => id === after) + 1;
-		if (after !== undefined && start === 0) return undefined;
-		const isRepeated = ({ id }: ItemPlace): boolean => rows.filter((row) => row.id === id).length > 1;
+		if (after !== undefined && start === 0) return { ok: true, value: undefined };
+		const counts = lazy(() => {
+			const counted = new Map<string, number>();
+			for (const { id } of rows) counted.set(id, (counted.get(id) ?? 0) + 1);
+			return counted;
+		});
+		const isRepeated = ({ id }: ItemPlace): boolean => (counts().get(id) ?? 0) > 1;
 		return pageOfRows(rows.slice(start), { limit, isRepeated, table: this });
 	}
 

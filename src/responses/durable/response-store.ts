@@ -100,7 +100,7 @@ export abstract class ResponseStoreObject extends DurableObject {
 		const ranges = responses
 			.known(found.value, scope, now)
 			.flatMap((row) => (row.id === id ? [inputOf(row)] : [inputOf(row), outputOf(row)]));
-		return { ok: true, value: items.pageOf(ranges, query) };
+		return items.pageOf(ranges, query);
 	}
 
 	/** All responses and conversations with their items, one JSON text in each line. */

@@ -3,6 +3,10 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ItemTable } from "../../../src/responses/durable/item-table.ts";
 import { LongTexts } from "../../../src/responses/durable/long-texts.ts";
+import type { Found, ItemsPage } from "../../../src/responses/records.ts";
+
+const pageOf = (found: Found<ItemsPage | undefined>): ItemsPage | undefined =>
+	found.ok ? found.value : undefined;
 
 it("has an item that is added after the last one was deleted behind it, also after a restart of the object", () =>
 	runInDurableObject(env.RESPONSE_STORE.getByName(crypto.randomUUID()), (_, { storage }) => {
@@ -16,7 +20,7 @@ it("has an item that is added after the last one was deleted behind it, also aft
 		const restarted = opened();
 		add(restarted, "msg_3");
 		const after = (order: "asc" | "desc") =>
-			restarted.page("conv_1", { after: "msg_2", limit: 10, order })?.items;
+			pageOf(restarted.page("conv_1", { after: "msg_2", limit: 10, order }))?.items;
 		expect(after("asc")).toEqual(['{"id":"msg_3"}']);
 		expect(after("desc")).toEqual(['{"id":"msg_1"}']);
 	}));
@@ -34,12 +38,46 @@ it("has a page for an item that is larger than others may be", () =>
 			["1", "2", false],
 		] as const) {
 			const query = { after, limit: 100, order: "asc" } as const;
-			for (const page of [items.page("conv_1", query), items.pageOf([range], query)]) {
+			for (const page of [items.page("conv_1", query), items.pageOf([range], query)].map(pageOf)) {
 				expect(page?.items.map((json) => JSON.parse(json).id)).toEqual([id]);
 				expect(page?.hasMore).toBe(hasMore);
 			}
 		}
 	}));
+
+describe("a list in which large items have one id", () => {
+	const TOO_LARGE = "too large";
+
+	it.each([
+		["that has an item of its own before them", "axxb", [["a"], TOO_LARGE]],
+		["that begins with them", "xxb", [TOO_LARGE]],
+		["of nothing else", "xxx", [TOO_LARGE]],
+		["in which two ids take turns", "axyxy", [["a"], TOO_LARGE]],
+		["that has others between them", "xabx", [["x", "a", "b"], ["x"]]],
+	])("%s (%s) ends, and shows no item twice", (_, ids, expected) =>
+		runInDurableObject(env.RESPONSE_STORE.getByName(crypto.randomUUID()), (_object, { storage }) => {
+			const items = new ItemTable(storage.sql, new LongTexts(storage.sql));
+			const records = [...ids].map((id) => ({
+				id,
+				json: JSON.stringify({ id, text: id === "x" || id === "y" ? "a".repeat(8_000_000) : "" }),
+			}));
+			const range = items.insert(records, { owner: "", conversation: "conv_1", held: false });
+			for (const list of ["page", "pageOf"] as const) {
+				const pages: unknown[] = [];
+				for (let after: string | undefined; pages.length <= ids.length; ) {
+					const query = { after, limit: 100, order: "asc" } as const;
+					const found = list === "page" ? items.page("conv_1", query) : items.pageOf([range], query);
+					const page = pageOf(found);
+					const shown = page?.items.map((json) => JSON.parse(json).id);
+					pages.push(found.ok ? shown : found.missing.tooLarge && TOO_LARGE);
+					if (!page?.hasMore) break;
+					after = shown?.at(-1);
+				}
+				expect(pages, list).toEqual(expected);
+			}
+		}),
+	);
+});
 
 describe.each(["asc", "desc"] as const)(
 	"a list in the order %s, in which an id has several items",
@@ -60,7 +98,9 @@ describe.each(["asc", "desc"] as const)(
 						const listed: string[] = [];
 						for (let after: string | undefined, pages = 0; pages <= ids.length; pages++) {
 							const query = { after, limit, order };
-							const page = list === "page" ? items.page("conv_1", query) : items.pageOf([range], query);
+							const page = pageOf(
+								list === "page" ? items.page("conv_1", query) : items.pageOf([range], query),
+							);
 							listed.push(...(page?.items ?? []));
 							if (!page?.hasMore) break;
 							after = JSON.parse(page.items.at(-1) ?? "{}").id;

@@ -234,6 +234,21 @@ describe("a conversation", () => {
 			).rejects.toMatchObject({ status: 400 });
 	});
 
+	it("with large items of one id is refused as a list, instead of repeating its first page", async () => {
+		const { openai } = client();
+		const { id } = await openai.conversations.create({});
+		const item = { type: "message", id: "msg_same", role: "user", content: "a".repeat(6_000_000) };
+		for (let copy = 0; copy < 2; copy++)
+			await openai.conversations.items.create(id, { items: [item as never] });
+		const listed = async () => {
+			for await (const shown of openai.conversations.items.list(id)) expect(shown.id).toBeUndefined();
+		};
+		await expect(listed()).rejects.toMatchObject({
+			status: 400,
+			message: expect.stringContaining("it repeats the ids of all items that fit into a page"),
+		});
+	});
+
 	it("is changed and deleted, and its items too", async () => {
 		const { openai } = client();
 		const { id } = await openai.conversations.create({});
