@@ -1,5 +1,6 @@
 /** The answers of an engine with decisions: Workers AI's Clef models, and System One (`/v1/systemone`). */
 import * as z from "zod";
+import type { AiError } from "../core/errors.ts";
 import { isRecord } from "../core/json.ts";
 import { lazy } from "../core/lazy.ts";
 import { own } from "../core/own.ts";
@@ -7,7 +8,7 @@ import { messagesUsage } from "../core/usage-formats.ts";
 import type { DecisionAnswer, DecisionInput, DecisionOutput, Question } from "../tasks/decision/types.ts";
 import { type Call, failureOfShape } from "./transport/upstream-failure.ts";
 
-/** Engines compute probabilities with floating-point numbers, so a rounding may lead outside of 0 to 1 by this. */
+/** Engines compute probabilities and scores with floating-point numbers, so a rounding may lead outside of their bounds by this. */
 const ROUNDING = 1e-6;
 export const Probability = z
 	.number()
@@ -48,27 +49,41 @@ export function decisionOutput(
 ): DecisionOutput {
 	const answers = Object.entries(questions).map(([id, question]) => {
 		const answer = answerTo(question, own(reply.answers, id));
-		if (!answer) throw failureOfShape(call, "an answer to each question", reply.answers);
+		if (!answer) throw unanswered(call, reply.answers);
 		return [id, answer] as const;
 	});
 	return { answers: Object.fromEntries(answers), usage: reply.usage };
 }
 
-/** A score without a legend. */
-type SentAnswer =
-	| Exclude<DecisionAnswer, { type: "score" }>
-	| (Omit<Extract<DecisionAnswer, { type: "score" }>, "legend"> & {
-			legend?: Record<string, string> | undefined;
-	  });
+export const unanswered = (call: Call, answers: unknown): AiError =>
+	failureOfShape(call, "an answer to each question", answers);
 
-/** `undefined`: it is no answer to this question, such as an option that was not offered, or a score outside of the levels. */
+export type SentAnswer = z.output<ReturnType<typeof DecisionReply>>["answers"][string];
+
+/**
+ * `undefined`: it is no answer to this question, such as an option that was not offered, a score outside of the levels, or probabilities of
+ * other outcomes.
+ */
 export function answerTo(question: Question, answer: SentAnswer | undefined): DecisionAnswer | undefined {
 	if (question.type === "noul") return answer?.type === "noul" ? answer : undefined;
 	if (question.type === "choice")
-		return answer?.type === "choice" && Object.hasOwn(question.criteria, answer.choice) ? answer : undefined;
-	if (answer?.type !== "score") return undefined;
+		return answer?.type === "choice" &&
+			Object.hasOwn(question.criteria, answer.choice) &&
+			hasShares(question.criteria, answer)
+			? answer
+			: undefined;
+	if (answer?.type !== "score" || !hasShares(question.criteria, answer)) return undefined;
 	const highest = question.criteria.length - 1;
 	const { legend = Object.fromEntries(question.criteria.entries()), score } = answer;
 	if (score < -ROUNDING || score > highest + ROUNDING) return undefined;
 	return { ...answer, legend, score: Math.min(highest, Math.max(0, score)) };
+}
+
+/** Whether each option or level has a probability, and nothing else. */
+function hasShares(criteria: object, { probabilities }: { probabilities: Record<string, number> }): boolean {
+	const outcomes = Object.keys(criteria);
+	return (
+		Object.keys(probabilities).length === outcomes.length &&
+		outcomes.every((outcome) => Object.hasOwn(probabilities, outcome))
+	);
 }

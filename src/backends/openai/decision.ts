@@ -7,11 +7,19 @@ import { toAiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import type { DecisionInput, DecisionOutput, Question } from "../../tasks/decision/types.ts";
-import { answerTo, DecisionReply, DecisionUsage, decisionOutput, Probability } from "../decision-reply.ts";
+import {
+	answerTo,
+	DecisionReply,
+	DecisionUsage,
+	decisionOutput,
+	Probability,
+	type SentAnswer,
+	unanswered,
+} from "../decision-reply.ts";
 import type { Handler } from "../handler.ts";
 import { learnRefusal } from "../refused-feature.ts";
 import { postJson } from "../transport/http.ts";
-import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { hostedService, isOpenAiService } from "./hosts.ts";
 import { decide as prompt } from "./prompted-decision.ts";
 
@@ -101,13 +109,13 @@ async function askOpenAi({ state, questions, images }: DecisionInput, call: Call
 		questions: asked.map(([name, question]) => openAiQuestion(name, question)),
 	};
 	const { answers, usage } = await postJson(call, "/decisions", body, OpenAiReply());
-	if (answers.length !== asked.length) throw failureOfShape(call, "an answer to each question", answers);
+	if (answers.length !== asked.length) throw unanswered(call, answers);
 	const read = asked.flatMap(([id, question], index) => {
 		const sent = answers[index];
 		// The model refused to answer.
 		if (sent?.type === "refusal") return [];
 		const answer = answerTo(question, sent && taskAnswer(sent));
-		if (!answer) throw failureOfShape(call, "an answer to each question", answers);
+		if (!answer) throw unanswered(call, answers);
 		return [[id, answer] as const];
 	});
 	return { answers: Object.fromEntries(read), usage };
@@ -135,13 +143,13 @@ function openAiQuestion(name: string, question: Question): object {
 	}
 }
 
-function taskAnswer(answer: Exclude<OpenAiAnswer, { type: "refusal" }>) {
-	if (answer.type === "predicate") return { type: "noul", noul: answer.probability } as const;
+function taskAnswer(answer: Exclude<OpenAiAnswer, { type: "refusal" }>): SentAnswer {
+	if (answer.type === "predicate") return { type: "noul", noul: answer.probability };
 	const { confidence } = answer;
 	const probabilities = Object.fromEntries(
 		answer.probabilities.map(({ value, probability }) => [value, probability]),
 	);
 	return answer.type === "choice"
-		? ({ type: "choice", choice: answer.choice, confidence, probabilities } as const)
-		: ({ type: "score", score: answer.score, confidence, probabilities } as const);
+		? { type: "choice", choice: answer.choice, confidence, probabilities }
+		: { type: "score", score: answer.score, confidence, probabilities };
 }

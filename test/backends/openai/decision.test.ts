@@ -105,6 +105,22 @@ describe("a server with System One", () => {
 			"a probability is above 1",
 			{ answers: { ...ANSWERS, q1: { ...ANSWERS.q1, probabilities: { "1": 0.25, "2": 1.75 } } } },
 		],
+		[
+			"an option that was not offered has a probability",
+			{ answers: { ...ANSWERS, q1: { ...ANSWERS.q1, probabilities: { "1": 0.25, "2": 0.5, "3": 0.25 } } } },
+		],
+		[
+			"another option has the probability of an offered one",
+			{ answers: { ...ANSWERS, q1: { ...ANSWERS.q1, probabilities: { "2": 0.75, "3": 0.25 } } } },
+		],
+		[
+			"an option has no probability",
+			{ answers: { ...ANSWERS, q1: { ...ANSWERS.q1, probabilities: { "2": 0.75 } } } },
+		],
+		[
+			"the levels are named by their labels",
+			{ answers: { ...ANSWERS, q2: { ...ANSWERS.q2, probabilities: { calm: 0.5, furious: 0.5 } } } },
+		],
 	])("is prompted if %s", async (_, reply) => {
 		const asking = ask("decision", INPUT, (request) =>
 			isChat(request.url) ? saysJson(PROMPTED) : json(reply),
@@ -194,6 +210,16 @@ describe("OpenAI's service", () => {
 		["a choice was not offered", 1, { choice: "3" }],
 		["a score is above the levels", 2, { score: 2 }],
 		["an answer has another type", 0, REPLY.answers[1]],
+		[
+			"the levels are counted from 1",
+			2,
+			{
+				probabilities: [
+					{ value: 1, probability: 0.5 },
+					{ value: 2, probability: 0.5 },
+				],
+			},
+		],
 	])("is prompted if %s", async (_, at, change) => {
 		const wrong = {
 			...REPLY,
