@@ -7,11 +7,11 @@ import type { Caller } from "../../pipeline/request.ts";
 import { checksumOf } from "../../retrieval/search/checksum.ts";
 import type { OpenInstance } from "../../retrieval/search/client/search-instances.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
+import { deleteFile, deleteUnstored } from "../../retrieval/search/item-files.ts";
 import { MAX_ITEMS, MAX_KEY_CHARACTERS, MAX_WAIT_MS } from "../../retrieval/search/limits.ts";
 import { isSupported, maxBytesOf } from "../../retrieval/search/markdown.ts";
 import { indexedMetadata, readMetadata } from "../../retrieval/search/metadata.ts";
 import { filesOf, type SearchItem } from "../../retrieval/search/records.ts";
-import { deleteUnstored } from "../../retrieval/search/unstored-file.ts";
 import { cleanItem, ingestItem, workInstance } from "../../retrieval/search/work-items.ts";
 import type { AppServices } from "../services.ts";
 
@@ -69,15 +69,15 @@ export async function uploadItem(
 		),
 	);
 	const put = await putting.catch(async (thrown) => {
-		await deleteUnstored({ content, key }, instance, services.storage);
+		await deleteUnstored({ content, key }, instance, services);
 		throw thrown;
 	});
 	if (put === "full" || put === "gone") {
-		await blobs.delete(filesOf(record.object) + content);
+		await deleteFile(content, instance, services);
 		if (put === "gone") throw searchFailure("searchNotFound", quotedName(record.id));
 		throw searchFailure("searchFileTooLarge", `an instance has at most ${MAX_ITEMS} items`);
 	}
-	if (put.replaced !== undefined) await deleteFile(instance, put.replaced, services);
+	await deleteFile(put.replaced, instance, services);
 	await enqueue(put.item, instance, services);
 	return put.item;
 }
@@ -90,20 +90,6 @@ async function enqueue(
 ): Promise<void> {
 	await storage.queue
 		.enqueue(ingestItem(workInstance(instance), item))
-		.catch((thrown) => log(toAiError(thrown), ""));
-}
-
-/** A file that stays is deleted with the instance. */
-async function deleteFile(
-	{ account, record }: OpenInstance,
-	content: string,
-	{ log, storage }: AppServices,
-): Promise<void> {
-	// The bytes of an object of a bucket are there.
-	if (content === "") return;
-	await storage
-		.blobs(account)
-		.delete(filesOf(record.object) + content)
 		.catch((thrown) => log(toAiError(thrown), ""));
 }
 
@@ -135,7 +121,7 @@ export async function syncItem(id: string, { instance, services }: InstanceCall)
 export async function deleteItem(id: string, { instance, services }: InstanceCall): Promise<SearchItem> {
 	const item = await instance.call((object) => object.remove(id));
 	if (!item) return itemNotFound(id, instance);
-	await deleteFile(instance, item.content, services);
+	await deleteFile(item.content, instance, services);
 	const { account, record } = instance;
 	const size = await instance.call((object) => object.size());
 	await services.searchInstances.report(account, record.object, size);

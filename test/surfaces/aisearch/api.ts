@@ -1,8 +1,10 @@
 /** Calls of AI Search's REST API. The queue runs each item at once, unless a test holds it. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { vi } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
+import { AiError } from "../../../src/core/errors.ts";
+import { AccountBlobs } from "../../../src/storage/blobs/account-blobs.ts";
 import { type NewWork, PostponedWork } from "../../../src/storage/queue/work.ts";
 import { searchWork } from "../../../src/surfaces/aisearch/work.ts";
 import { OPEN_ACCESS, type TestOptions, testServices } from "../../gateway.ts";
@@ -30,6 +32,17 @@ export async function holdAlarms() {
 	);
 	vi.spyOn(prototype, "queue").mockReturnValue({ enqueue });
 	return enqueue;
+}
+
+/** No file can be deleted until the test ends. Returns the keys of the failures that are logged. */
+export function keepFiles({ services }: Pick<ReturnType<typeof searchApi>, "services">): string[] {
+	const deletion = vi
+		.spyOn(AccountBlobs.prototype, "delete")
+		.mockRejectedValue(new AiError("storageUnavailable"));
+	onTestFinished(() => deletion.mockRestore());
+	const logged: string[] = [];
+	services.log = ({ key }) => void logged.push(key);
+	return logged;
 }
 
 export function searchApi(options: TestOptions = {}) {

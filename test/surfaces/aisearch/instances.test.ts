@@ -3,7 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { bufferedBytes } from "../../../src/core/process-counts.ts";
-import { holdAlarms, searchApi } from "./api.ts";
+import { holdAlarms, keepFiles, searchApi } from "./api.ts";
 
 const NOW = "2026-11-21T12:00:00.000Z";
 const PASSWORDS = "# Passwords\n\nTo reset a password, open the settings page and choose Reset password.";
@@ -307,6 +307,17 @@ describe("an upload whose call of the instance's object fails", () => {
 		expect(await api.upload("a.md", PASSWORDS)).toMatchObject({ status: 502 });
 		expect(put).toHaveBeenCalledOnce();
 		expect(await files(api)).toBe(0);
+	});
+
+	it("logs a file that cannot be deleted", async () => {
+		const api = searchApi();
+		await api.create();
+		const logged = keepFiles(api);
+		const put = vi.spyOn(await prototype(), "put").mockRejectedValueOnce(new Error("interrupted"));
+		onTestFinished(() => put.mockRestore());
+		expect(await api.upload("a.md", PASSWORDS)).toMatchObject({ status: 502 });
+		expect(await files(api)).toBe(1);
+		expect(logged).toContain("storageUnavailable");
 	});
 
 	it("keeps the file if the object has the item, because only the answer was lost", async () => {

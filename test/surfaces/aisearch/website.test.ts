@@ -1,7 +1,7 @@
 /** Websites as sources of AI Search. Fields and errors: developers.cloudflare.com/ai-search/configuration/data-source/website. */
 import { describe, expect, it, vi } from "vitest";
 import { bufferedBytes } from "../../../src/core/process-counts.ts";
-import { searchApi } from "./api.ts";
+import { keepFiles, searchApi } from "./api.ts";
 import { html, links, redirect, SITE, urlset, website } from "./website.ts";
 
 const TEXT = "<h1>Passwords</h1><p>To reset a password, open the settings page.</p>";
@@ -465,6 +465,20 @@ describe("a website that is read again", () => {
 			ai_search_options: { retrieval: { match_threshold: 0 } },
 		});
 		expect(result.chunks.map(({ item }: { item: { key: string } }) => item.key)).toEqual([`${SITE}/`]);
+	});
+
+	it("whose page has changed is indexed again if the old text cannot be deleted, which is logged", async () => {
+		const site = website({ "/": TEXT });
+		const api = crawler(site);
+		await api.create("docs", discover());
+		const [before] = await api.items();
+		const logged = keepFiles(api);
+		Object.assign(site.pages, { "/": "<p>Another text</p>" });
+		await api.sync();
+		const [after] = await api.items();
+		expect(after).toMatchObject({ key: before.key, status: "completed" });
+		expect(after.checksum).not.toBe(before.checksum);
+		expect(logged).toEqual(["storageUnavailable"]);
 	});
 
 	it("is not called for pages that are younger than max_age", async () => {

@@ -2,11 +2,11 @@
 import { callsOfPart } from "../../../core/object-parts.ts";
 import type { OpenInstance } from "../client/search-instances.ts";
 import type { PlacedItem, SourceReading } from "../durable/source-reading.ts";
+import { deleteFile, deleteUnstored } from "../item-files.ts";
 import { ItemFailure } from "../markdown.ts";
 import { indexedMetadata } from "../metadata.ts";
 import { filesOf, type NewItem } from "../records.ts";
 import type { SearchRoomServices } from "../services.ts";
-import { deleteUnstored } from "../unstored-file.ts";
 import { ingestItem, workInstance } from "../work-items.ts";
 import { type SourceConfig, sourceId } from "./source-config.ts";
 
@@ -82,15 +82,14 @@ export async function putItems(found: readonly FoundItem[], run: SourceRun): Pro
 	const stored = await readingOf(run)
 		.put(job, placed, now)
 		.catch(async (thrown) => {
-			for (const { item } of placed)
-				if (item.content !== "") await deleteUnstored(item, instance, services.storage);
+			for (const { item } of placed) if (item.content !== "") await deleteUnstored(item, instance, services);
 			throw thrown;
 		});
 	if (typeof stored === "string") {
-		for (const { item } of placed) await deleteContent(item.content, run);
+		for (const { item } of placed) await deleteFile(item.content, instance, services);
 		throw stored === "ended" ? new JobEnded() : new SourceFailure("max_items_reached");
 	}
-	for (const { replaced } of stored) await deleteContent(replaced, run);
+	for (const { replaced } of stored) await deleteFile(replaced, instance, services);
 	const work = stored
 		.filter((_, index) => found[index]?.unsupported === undefined)
 		.map((item) => ingestItem(workInstance(instance), item));
@@ -114,18 +113,6 @@ function placedItem(
 			source: sourceId(source),
 		},
 	};
-}
-
-/** A file that stays is deleted with the instance. */
-export async function deleteContent(
-	content: string | undefined,
-	{ instance: { account, record }, services: { storage } }: SourceRun,
-): Promise<void> {
-	if (content)
-		await storage
-			.blobs(account)
-			.delete(filesOf(record.object) + content)
-			.catch(() => {});
 }
 
 /** The bytes of an item whose content is not stored. Throws `ItemFailure`. */

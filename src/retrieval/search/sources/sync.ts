@@ -2,10 +2,11 @@
 import { AiError } from "../../../core/errors.ts";
 import { PostponedWork, type WorkRun } from "../../../storage/queue/work.ts";
 import type { OpenInstance } from "../client/search-instances.ts";
+import { deleteFile } from "../item-files.ts";
 import type { SearchRoomServices } from "../services.ts";
 import { cleanItem, workInstance } from "../work-items.ts";
 import { readBucket } from "./bucket.ts";
-import { deleteContent, JobEnded, readingOf, SourceFailure, type SourceRun } from "./source-run.ts";
+import { JobEnded, readingOf, SourceFailure, type SourceRun } from "./source-run.ts";
 import { readWebsite } from "./website.ts";
 
 const PAUSED_MS = 60_000;
@@ -49,7 +50,7 @@ async function finish(run: SourceRun): Promise<void> {
 	const { instance, job, services } = run;
 	for (;;) {
 		const { deleted, isDone } = await readingOf(run).finish(job, { now: services.now() });
-		for (const { content } of deleted) await deleteContent(content, run);
+		for (const { content } of deleted) await deleteFile(content, instance, services);
 		if (isDone) break;
 	}
 	const { account, record } = instance;
