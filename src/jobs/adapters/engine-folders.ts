@@ -23,32 +23,33 @@ export class EngineFolders {
 
 	/** Writes the files of an adapter, unless the folder of the backend has them. */
 	async write(backend: string, { id, files }: AdapterRecord, blobs: Blobs): Promise<void> {
+		const setting = `adapters.folder of the backend '${backend}'`;
 		if (this.#services.address === undefined)
 			throw new AiError(
 				"loraUnsupported",
-				`Only ganglion serve writes the folder of fine-tunes (${folderOf(backend)}): put the files into the folder of the engine, and set only adapters.seen_as`,
+				`Only ganglion serve writes the folder of fine-tunes (${setting}): put the files into the folder of the engine, and set only adapters.seen_as`,
 				{ retryable: true },
 			);
 		const path = `/${encodeURIComponent(backend)}/${id}`;
-		if ((await this.#call(backend, "HEAD", path)) === FOUND) return;
+		if ((await this.#call(setting, "HEAD", path)) === FOUND) return;
 		for (const { name, key } of files) {
 			const blob = await blobs.get(key);
-			const status = blob && (await this.#call(backend, "PUT", `${path}/${name}`, blob.body));
+			const status = blob && (await this.#call(setting, "PUT", `${path}/${name}`, blob.body));
 			// The adapter was deleted meanwhile.
 			if (status === undefined || status === GONE) throw new AiError("adapterIncomplete");
-			if (status !== WRITTEN) throw unwritable(folderOf(backend));
+			if (status !== WRITTEN) throw unwritable(setting);
 		}
 	}
 
 	/** Deletes the files of an adapter from all folders. They are not written again. Throws if a folder keeps them. */
 	async delete(id: string): Promise<void> {
 		if (this.#services.address === undefined) return;
-		if ((await this.#call("", "DELETE", `/${id}`)) !== WRITTEN) throw unwritable(ANY_FOLDER);
+		if ((await this.#call(ANY_FOLDER, "DELETE", `/${id}`)) !== WRITTEN) throw unwritable(ANY_FOLDER);
 	}
 
-	/** Returns the status. */
+	/** Returns the status. `setting`: that of the folder. */
 	async #call(
-		backend: string,
+		setting: string,
 		method: string,
 		path: string,
 		body?: ReadableStream<Uint8Array>,
@@ -68,7 +69,7 @@ export class EngineFolders {
 				return response.status;
 			});
 		} catch (cause) {
-			throw unwritable(backend === "" ? ANY_FOLDER : folderOf(backend), cause);
+			throw unwritable(setting, cause);
 		}
 	}
 }
@@ -80,7 +81,6 @@ const WRITTEN = 204;
 const GONE = 410;
 
 const ANY_FOLDER = "adapters.folder of a backend";
-const folderOf = (backend: string): string => `adapters.folder of the backend '${backend}'`;
 
 const unwritable = (setting: string, cause?: unknown): AiError =>
 	new AiError("storageUnavailable", `The folder of fine-tunes cannot be written (${setting})`, { cause });
