@@ -9,8 +9,8 @@ import { envelope } from "../../http/envelope.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
-import { absentGateway } from "./absent-gateway.ts";
 import { BoundGatewaySchema, boundGatewayJson } from "./token-fields.ts";
+import { unknownBinding } from "./unknown-binding.ts";
 
 export const boundGatewayRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [below(AI, "/bound-gateway")], tag: "Accounts" },
@@ -53,7 +53,7 @@ async function set(call: AppCall, gateway: BoundGateway | undefined): Promise<Re
 	await services.ledgers.of(caller.account).setBoundGateway(caller.credential, gateway);
 	return reply(
 		gateway,
-		await absentGateway(services.gateways.registry(caller.account), { id: gateway?.id, path: "id" }),
+		await unknownBinding(services.gateways.registry(caller.account), { id: gateway?.id, path: "id" }),
 	);
 }
 

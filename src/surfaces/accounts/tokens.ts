@@ -22,8 +22,8 @@ import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { ACCOUNT, below, V4 } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
-import { absentGateway } from "./absent-gateway.ts";
 import { creationSchema, tokenJson, updateSchema, verifiedToken } from "./token-fields.ts";
+import { unknownBinding } from "./unknown-binding.ts";
 
 const DEFAULT_PER_PAGE = 20;
 const MAX_PER_PAGE = 50;
@@ -195,7 +195,7 @@ async function createToken(c: Context, call: AppCall): Promise<Response> {
 	const token = await runForOne(call, { kind: "create", id: newId(), hash, fields });
 	return envelope(
 		{ ...tokenJson(token, services.now()), value },
-		await absentGateway(services.gateways.registry(account), { id: fields.gateway?.id, path: "gateway.id" }),
+		await unknownBinding(services.gateways.registry(account), { id: fields.gateway?.id, path: "gateway.id" }),
 	);
 }
 
@@ -216,7 +216,7 @@ async function updateToken(c: Context, call: AppCall): Promise<Response> {
 	const token = await runForOne(call, { kind: "update", id: pathParameter(c, "token"), fields });
 	return envelope(
 		tokenJson(token, services.now()),
-		await absentGateway(services.gateways.registry(account), { id: fields.gateway?.id, path: "gateway.id" }),
+		await unknownBinding(services.gateways.registry(account), { id: fields.gateway?.id, path: "gateway.id" }),
 	);
 }
 

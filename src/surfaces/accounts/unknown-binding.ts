@@ -7,7 +7,7 @@ interface GatewayNames {
 }
 
 /** No message if the names cannot be read: the binding is stored, and the answer may have a token that is shown only once. */
-export async function absentGateway(
+export async function unknownBinding(
 	registry: GatewayNames,
 	{ id, path }: { id: string | undefined; path: string },
 ): Promise<{ messages?: FieldNote[] }> {
