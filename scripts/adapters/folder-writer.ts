@@ -23,7 +23,10 @@ const ADAPTER = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 /** The engine may run as another user. The gateway's own files are for its user only. */
 const FILE_MODE = 0o644;
 const FOLDER_MODE = 0o755;
-/** Ids of deleted adapters that are known. They are not used again, and a request that began before the deletion ends soon. */
+/**
+ * Remembered ids of deleted adapters. An id is never used again, and a write that began before its deletion ends long before this many
+ * others are deleted.
+ */
 const MAX_DELETED = 10_000;
 
 export interface FolderWriter {

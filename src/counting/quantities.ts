@@ -155,8 +155,8 @@ interface AudioFacts {
 }
 
 /**
- * Audio has no counts. Its duration is the engine's, or else that of the file, unless the file has none. A time of the engine counts at most as
- * the longest that the bytes of the file can be.
+ * The duration is the engine's, else the file's, else an estimate by its bytes. A time of the engine is bounded by the longest duration that
+ * the bytes of the file can have.
  */
 export function measuredAudio(
 	audio: Media,

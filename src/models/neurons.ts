@@ -215,9 +215,6 @@ function separateCacheTokens(prices: readonly Price[], quantities: Quantities): 
 	return { ...quantities, inputTokens, cachedTokens, cacheWriteTokens };
 }
 
-/**
- * Rounds, and bounds to safe non-negative integers. What is no number is 0: an engine's count that cannot be read does not come here,
- * because what reads it drops it (`countOf`), and the task then counts itself.
- */
+/** Rounds, and bounds to safe non-negative integers. NaN becomes 0: `countOf` has dropped unreadable counts of engines before. */
 const safeCount = (count = 0): number =>
 	count > 0 ? Math.min(Math.round(count), Number.MAX_SAFE_INTEGER) : 0;

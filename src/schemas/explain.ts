@@ -52,7 +52,7 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 		case "invalid_union":
 			return issue.inst instanceof z.ZodDiscriminatedUnion
 				? kindOfUnion(issue.inst, issue.input)
-				: kindsOfUnion(issue);
+				: typesOfBranches(issue);
 		case "unrecognized_keys": {
 			const notes = notesOf(issue.inst);
 			const known = knownKeys(issue.inst).filter((key) => !notes?.internal?.includes(key));
@@ -91,8 +91,8 @@ function kindOfUnion({ _zod: { def, propValues } }: z.ZodDiscriminatedUnion, inp
 	return expectedName(names, isRecord(input) ? input[def.discriminator] : undefined);
 }
 
-/** Of a union of which each branch has another type than the value. `undefined`: a branch has its type. */
-function kindsOfUnion({
+/** The sentence for a value whose type no branch of the union has. `undefined`: at least one branch has it. */
+function typesOfBranches({
 	errors,
 	input,
 }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string | undefined {

@@ -113,7 +113,7 @@ export function foundPage<Page>(
 ): Page {
 	if (page) return page;
 	const message = `The list cannot be continued: it has no ${kind} ${quotedName(after ?? before)}`;
-	// Only OpenAI's failures have a field, and only `after` is of its lists.
+	// Always `after`: only OpenAI's failures show the field, and OpenAI's lists have no `before`.
 	throw new AiError("invalidRequest", message, { field: "after" });
 }
 
