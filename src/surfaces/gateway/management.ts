@@ -210,7 +210,8 @@ async function deleteGateway(c: Context, call: AppCall): Promise<Response> {
 
 async function showUrl(c: Context, call: AppCall): Promise<Response> {
 	const id = await gatewayOf(c, call);
-	return envelope(gatewayUrl(new URL(c.req.url).origin, call.caller, id, pathParameter(c, "provider")));
+	const origin = call.services.publicUrl ?? new URL(c.req.url).origin;
+	return envelope(gatewayUrl(origin, call.caller, id, pathParameter(c, "provider")));
 }
 
 /** Throws 7002, with the gateway that is probably meant. */

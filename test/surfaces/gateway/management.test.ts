@@ -23,12 +23,19 @@ interface Page {
 }
 
 describe("the management API", () => {
-	const newGateways = ({ anyGateway = false } = {}) => {
+	const newGateways = ({
+		anyGateway = false,
+		publicUrl,
+	}: {
+		anyGateway?: boolean;
+		publicUrl?: string;
+	} = {}) => {
 		const { services, account } = closedGateway();
 		const config = configure({});
 		const gatewayRules = { ...config.gatewayRules, anyGateway };
 		const { gateways } = createPersistent(env, { ...config, gatewayRules });
-		const app = createApp({ ...services, gateways }, { allowAnonymous: false, adminToken: ADMIN });
+		const served = { ...services, gateways, ...(publicUrl !== undefined && { publicUrl }) };
+		const app = createApp(served, { allowAnonymous: false, adminToken: ADMIN });
 		const send = async (path: string, init: RequestInit = {}) => {
 			const headers = new Headers(init.headers);
 			headers.set("authorization", `Bearer ${ADMIN}`);
@@ -74,6 +81,14 @@ describe("the management API", () => {
 		);
 		await send("/mine", { method: "DELETE" });
 		expect((await send("/mine/url/openai")).status).toBe(404);
+	});
+
+	it("shows an address of a provider below PUBLIC_URL", async () => {
+		const { create, send, account } = newGateways({ publicUrl: "https://ai.example.com" });
+		await create("mine");
+		expect(await (await send("/mine/url/openai")).json()).toMatchObject({
+			result: `https://ai.example.com/v1/${account}/mine/openai`,
+		});
 	});
 
 	it("names the gateway that a request with an unknown name probably means", async () => {
