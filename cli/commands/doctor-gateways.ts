@@ -24,7 +24,7 @@ const Gateways = z.array(
 type GatewayRow = z.output<typeof Gateways>[number];
 
 export async function examineGateways(client: GatewayClient, fetcher = fetch): Promise<Finding[]> {
-	const gateways = await client.result("/ai-gateway/gateways?per_page=100", Gateways);
+	const gateways = await client.result("/ai-gateway/gateways?per_page=101", Gateways);
 	const calls = new Map<string, Promise<string | undefined>>();
 	const findings = gateways.map((gateway) => examineGateway(gateway, { client, fetcher, calls }));
 	return (await Promise.all(findings)).flat();

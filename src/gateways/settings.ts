@@ -163,6 +163,7 @@ const required = lazy(() => ({
 	rate_limiting_limit: upTo(MAX_RATE).nullable(),
 }));
 
+/** A client that removes a setting sends null. */
 const optional = lazy(() => ({
 	rate_limiting_technique: z.enum(["fixed", "sliding"]).nullish(),
 	authentication: z.boolean().nullish(),

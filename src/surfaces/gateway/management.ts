@@ -37,7 +37,8 @@ export const managementFailure: FailureFormat = (error, requestId, request) =>
 		request,
 	);
 
-const MAX_PER_PAGE = 100;
+/** All gateways of an account, with the default one. */
+const MAX_PER_PAGE = MAX_GATEWAYS + 1;
 const DEFAULT_PER_PAGE = 20;
 
 const positive = lazy(() =>

@@ -308,8 +308,18 @@ describe("the management API", () => {
 		);
 	});
 
+	it("removes a setting for which a client sends null", async () => {
+		const { create, send } = newGateways();
+		await create("mine", { authentication: false, byok_only: true, estimate_usage: true });
+		const removed = { authentication: null, byok_only: null, estimate_usage: null };
+		const changed = await send("/mine", json("PUT", { ...SETTINGS, ...removed }));
+		expect(await changed.json()).toMatchObject({ success: true, result: removed });
+		expect(await (await send("/mine")).json()).toMatchObject({ result: removed });
+		expect(await (await create("other", removed)).json()).toMatchObject({ success: true, result: removed });
+	});
+
 	it("allows 100 gateways beside the default one, whose settings may be stored at any time", async () => {
-		const { account, create, send } = newGateways();
+		const { account, create, list, send } = newGateways();
 		const registry = env.GATEWAYS.getByName(account);
 		expect((await create("default")).status).toBe(200);
 		for (let nth = 1; nth <= 100; nth++)
@@ -317,6 +327,7 @@ describe("the management API", () => {
 		expect(await failureOf(await create("g-101"))).toBe(
 			"400 7001: An account may have 100 gateways beside default",
 		);
+		expect((await list("per_page=101")).result.length).toBe(101);
 		await send("/default", { method: "DELETE" });
 		expect((await create("default")).status).toBe(200);
 	});
@@ -324,7 +335,7 @@ describe("the management API", () => {
 	it("refuses an invalid query and an update of no gateway", async () => {
 		const { create, send } = newGateways();
 		await create("main");
-		for (const query of ["page=0", "page=x", "per_page=101", "per_page=-1"])
+		for (const query of ["page=0", "page=x", "per_page=102", "per_page=-1"])
 			expect(await failureOf(await send(`?${query}`))).toContain("400 7001: ");
 		expect(await failureOf(await send("/none", json("PUT", SETTINGS)))).toBe(
 			'404 7002: Gateway not found: "none"',
