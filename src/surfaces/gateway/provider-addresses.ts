@@ -22,7 +22,7 @@ import {
 	usedLocation,
 } from "../../http/credentials.ts";
 import { geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
-import { BY_MODEL, methodNotAllowed, pathParameter } from "../../http/route.ts";
+import { BY_MODEL, pathParameter } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import type { Inputs } from "../../pipeline/request.ts";
 import { absentReason } from "../openai/openai-absent.ts";
@@ -85,7 +85,9 @@ function addressesOf(
 		...(unauthenticated && { unauthenticated }),
 		handler(c, call) {
 			check?.(c, call);
-			return answerSteps(requireProvider(c), call, {
+			requireProvider(c);
+			requirePost(c);
+			return answerSteps(c, call, {
 				source: sourceOf("Provider", c.req.raw.headers),
 				address: { provider: pathParameter(c, "provider"), path: pathParameter(c, "endpoint") },
 				read: async () => {
@@ -163,14 +165,17 @@ async function readOptionalBody(
 	return readRawInputs(request, services);
 }
 
-/**
- * Throws 7000 for a path of OpenAI, such as `/v1/threads/{thread}/runs/{run}`, whose third segment is not a provider; 7001 for a method
- * other than POST where the gateway itself runs the models.
- */
-function requireProvider(c: Context): Context {
+/** Throws 7000 for a path of OpenAI, such as `/v1/threads/{thread}/runs/{run}`, whose third segment is not a provider. */
+function requireProvider(c: Context): void {
+	if (!isKnownProvider(pathParameter(c, "provider")) && absentReason(c.req.path) !== undefined)
+		throw new AiError("noRoute");
+}
+
+/** Throws 7001 for another method where the gateway itself runs the models. */
+function requirePost(c: Context): void {
+	const { method } = c.req;
+	if (method === "POST" || isUpgrade(c.req.raw)) return;
 	const provider = pathParameter(c, "provider");
-	if (!isKnownProvider(provider) && absentReason(c.req.path) !== undefined) throw new AiError("noRoute");
-	const isOwn = provider === WORKERS_AI || provider === COMPAT;
-	if (isOwn && c.req.method !== "POST" && !isUpgrade(c.req.raw)) throw methodNotAllowed(c);
-	return c;
+	if (provider === WORKERS_AI || provider === COMPAT)
+		throw new AiError("methodNotAllowed", `${method} not supported for requested URI: send a POST request.`);
 }

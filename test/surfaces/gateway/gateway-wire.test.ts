@@ -465,7 +465,9 @@ describe("a provider's address on the binding", () => {
 			const { body: sent, headers } = post(body);
 			const init = { method, headers, ...(method !== "GET" && { body: sent }) };
 			const response = await send(`${GATEWAYS}/${endpoint}`, init as RequestInit);
-			expect(await failureOf(response)).toBe(`405 7001: ${method} not supported for requested URI.`);
+			expect(await failureOf(response)).toBe(
+				`405 7001: ${method} not supported for requested URI: send a POST request.`,
+			);
 		}
 		expect(requests).toEqual([]);
 	});
