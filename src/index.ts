@@ -6,7 +6,7 @@ import { type Config, ConfigError, configure } from "./config/index.ts";
 import { Fleet as FleetObject } from "./fleet/fleet.ts";
 import { JobStoreObject } from "./jobs/durable/job-store.ts";
 import { hopsOf, MAX_HOPS, withHops } from "./outbound/hops.ts";
-import { withTrace } from "./outbound/trace-context.ts";
+import { traceOf, withTrace } from "./outbound/trace-context.ts";
 import { createPersistent } from "./persistent-services.ts";
 import { preloadModels } from "./pipeline/preload.ts";
 import type { ModelDemand } from "./pools/model-demand.ts";
@@ -63,8 +63,9 @@ export default {
 		if (hops > MAX_HOPS && !isHealth(request)) return looping();
 		if (background.isClosed && !isHealth(request)) return closing();
 		const { app } = current;
-		const answer = () => withTrace(request.headers, () => app.fetch(request));
-		return hops === 0 ? answer() : withHops(hops, answer);
+		const trace = traceOf(request.headers);
+		if (hops === 0 && trace === undefined) return app.fetch(request);
+		return withHops(hops, () => withTrace(trace, () => app.fetch(request)));
 	},
 } satisfies ExportedHandler;
 

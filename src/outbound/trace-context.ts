@@ -1,6 +1,6 @@
 /**
- * The trace of a caller (https://www.w3.org/TR/trace-context), which the calls of engines pass on unchanged, so that a collector shows what an
- * engine reports of a call below the caller's span. It follows a request without being passed through its steps, as its hops do.
+ * The caller's trace (https://www.w3.org/TR/trace-context). Calls of engines have the same header, so that a collector shows the engine's
+ * spans below the caller's span. Like the hops, it follows a request without being passed through its steps.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { OutgoingRequest } from "./call-out.ts";
@@ -11,10 +11,10 @@ export const TRACEPARENT = "traceparent";
 const CALLERS_SPAN =
 	/^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-|$)/;
 
-/** Characters. A version has 55, and later ones some more. */
+/** Characters. Version 00 has 55. A later version may have more. */
 const MAX_CHARACTERS = 512;
 
-const passed = new AsyncLocalStorage<string>();
+const passed = new AsyncLocalStorage<string | undefined>();
 
 /** The ids of a valid header. */
 export function spanIn(traceparent: string): { trace: string; parent: string } | undefined {
@@ -22,18 +22,21 @@ export function spanIn(traceparent: string): { trace: string; parent: string } |
 	return trace === undefined || parent === undefined ? undefined : { trace, parent };
 }
 
-/** Runs the request. A header that is absent or invalid is not passed on. */
-export function withTrace<T>(headers: Headers, run: () => T): T {
+/** The header of the caller. `undefined`: it is absent or invalid. */
+export function traceOf(headers: Headers): string | undefined {
 	const traceparent = headers.get(TRACEPARENT);
-	if (traceparent === null || traceparent.length > MAX_CHARACTERS || !spanIn(traceparent)) return run();
-	return passed.run(traceparent, run);
+	if (traceparent === null || traceparent.length > MAX_CHARACTERS || !spanIn(traceparent)) return undefined;
+	return traceparent;
 }
+
+/** Runs the request. Its calls of engines have the header `trace`. */
+export const withTrace = <T>(trace: string | undefined, run: () => T): T => passed.run(trace, run);
 
 /** The headers of a call of an engine. Those of the operator win. Without a trace the same object, which may be that of many calls. */
 export function withPassedTrace(headers: OutgoingRequest["headers"]): OutgoingRequest["headers"] {
 	const traceparent = passed.getStore();
 	if (traceparent === undefined) return headers;
-	const own = new Headers(headers);
-	if (!own.has(TRACEPARENT)) own.set(TRACEPARENT, traceparent);
-	return own;
+	const extended = new Headers(headers);
+	if (!extended.has(TRACEPARENT)) extended.set(TRACEPARENT, traceparent);
+	return extended;
 }

@@ -22,6 +22,7 @@ import { failureEnvelope } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { inOwnContext } from "../../http/own-context.ts";
 import { BY_MODEL, pathParameter } from "../../http/route.ts";
+import { traceOf, withTrace } from "../../outbound/trace-context.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { V1 } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
@@ -161,12 +162,14 @@ export class AiGateway extends RpcTarget {
 			return readSteps(data);
 		};
 		try {
-			return await runSteps(read, {
+			const headers = headersOf(extraHeaders);
+			const request: StepsRequest = {
 				...this.#context,
 				signal,
 				source: { type: "Universal" },
-				options: mergedOptions(optionsInHeaders(headersOf(extraHeaders)), optionsInBinding(gateway)),
-			});
+				options: mergedOptions(optionsInHeaders(headers), optionsInBinding(gateway)),
+			};
+			return await withTrace(traceOf(headers), () => runSteps(read, request));
 		} finally {
 			hold.release();
 		}

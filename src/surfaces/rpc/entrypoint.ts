@@ -15,6 +15,7 @@ import { failureEnvelope } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { headersIn } from "../../http/request-options.ts";
 import { type SearchModel, search } from "../../models/search.ts";
+import { traceOf, withTrace } from "../../outbound/trace-context.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { DEFAULT_NAMESPACE } from "../../retrieval/search/records.ts";
 import { NamespaceTarget } from "../aisearch/namespace-target.ts";
@@ -100,7 +101,9 @@ export function entrypoint(current: () => EntrypointServices) {
 
 		override fetch(request: Request): Response | Promise<Response> {
 			try {
-				return wireOf(current().services).fetch(request, { caller: this.#caller() });
+				const app = wireOf(current().services);
+				const caller = this.#caller();
+				return withTrace(traceOf(request.headers), () => app.fetch(request, { caller }));
 			} catch (error) {
 				return failureEnvelope(toAiError(error), "");
 			}

@@ -16,6 +16,7 @@ import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { inOwnContext } from "../../http/own-context.ts";
 import { checkTags, headersIn, inferenceRequest, refuseQueue } from "../../http/request-options.ts";
+import { traceOf, withTrace } from "../../outbound/trace-context.ts";
 import type { Caller, InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import { wireFailure } from "../binding/run-failure.ts";
@@ -34,7 +35,7 @@ export interface RpcRunOptions {
 	websocket?: boolean;
 	/** `{id, …}`: the options of `optionsOfRun`. */
 	gateway?: unknown;
-	/** Only the headers of `request-options.ts` are used, and in a gateway the `cf-aig-*` headers of its options. */
+	/** Only the headers of `request-options.ts` are used, `traceparent`, and in a gateway the `cf-aig-*` headers of its options. */
 	extraHeaders?: Record<string, unknown>;
 	/** `inEndpointFormat` */
 	openaiEndpoint?: unknown;
@@ -95,7 +96,8 @@ async function answerHeld(held: HeldRun, signal: AbortSignal, services: AppServi
 	hold.releaseOn(signal);
 	let answer: Response | { value: unknown };
 	try {
-		answer = await answerOf(held, signal, services);
+		const trace = traceOf(headersOf(options.extraHeaders ?? {}));
+		answer = await withTrace(trace, () => answerOf(held, signal, services));
 	} catch (thrown) {
 		return failed(thrown, held, services);
 	} finally {

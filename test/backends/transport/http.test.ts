@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { getBytes, getJson, postBytes, postJson, postStream } from "../../../src/backends/transport/http.ts";
 import { AiError } from "../../../src/core/errors.ts";
-import { withTrace } from "../../../src/outbound/trace-context.ts";
+import { traceOf, withTrace } from "../../../src/outbound/trace-context.ts";
 import {
 	callOf,
 	eventStream,
@@ -46,7 +46,7 @@ describe("the request", () => {
 		const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 		const sent = async (traceparent: string, target: object = {}) => {
 			const call = callOf(() => json({ answer: 1 }), { target });
-			await withTrace(new Headers({ traceparent }), () => postJson(call, "/route", {}, Reply));
+			await withTrace(traceOf(new Headers({ traceparent })), () => postJson(call, "/route", {}, Reply));
 			// A later one of the same target, without a trace.
 			await postJson(call, "/route", {}, Reply);
 			return call.requests.map(({ headers }) => headers.get("traceparent"));

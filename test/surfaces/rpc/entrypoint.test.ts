@@ -2,7 +2,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { entrypoint } from "../../../src/surfaces/rpc/entrypoint.ts";
-import { testServices } from "../../gateway.ts";
+import { completion, ENGINE_VARS, testServices, upstream } from "../../gateway.ts";
 
 /** The entrypoint through a service binding of another Worker: every call is over RPC. */
 interface Ai {
@@ -116,6 +116,44 @@ describe("AI entrypoint", () => {
 		const refused = here.run("@cf/deepgram/nova-3", Object.fromEntries(inputs), options);
 		expect(await failure(refused)).toMatchObject({ internalCode: 8001 });
 		expect(cancelled).toEqual(keys);
+	});
+
+	describe("passes the trace of a caller on to the engine", () => {
+		const here = (fetch: typeof globalThis.fetch) => {
+			const world = { services: testServices({ vars: ENGINE_VARS, fetch }), allowAnonymous: true };
+			return new (entrypoint(() => world))(createExecutionContext(), {});
+		};
+		type Sent = Record<string, string>;
+		const ways: [string, (ai: ReturnType<typeof here>, headers: Sent) => unknown][] = [
+			[
+				"fetch",
+				(ai, headers) =>
+					ai.fetch(
+						new Request("https://workers-binding.ai/run?version=3", {
+							method: "POST",
+							headers: { ...headers, "content-type": "application/json", "cf-consn-model-id": LLAMA },
+							body: JSON.stringify({ inputs: ALICE, options: {} }),
+						}),
+					),
+			],
+			["run", (ai, extraHeaders) => ai.run(LLAMA, ALICE, { extraHeaders })],
+			[
+				"the run of a gateway",
+				(ai, extraHeaders) =>
+					ai
+						.gateway("default")
+						.run({ provider: "workers-ai", endpoint: LLAMA, headers: {}, query: ALICE }, { extraHeaders }),
+			],
+		];
+
+		it.each(ways)("by %s", async (_, send) => {
+			const { fetch, requests } = upstream(() => Response.json(completion("Alice")));
+			const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+			await send(here(fetch), { traceparent });
+			await send(here(fetch), { traceparent: "00-0-0-01" });
+			await send(here(fetch), {});
+			expect(requests.map(({ headers }) => headers.get("traceparent"))).toEqual([traceparent, null, null]);
+		});
 	});
 
 	it("stops at an abort", async () => {
