@@ -116,8 +116,8 @@ export interface Writer {
 export interface Dialect {
 	reader: Reader;
 	writer: Writer;
-	/** The failure for all inputs that the reader refuses. Absent: the reader's own. */
-	inputFailure?: FailureKey;
+	/** The failure of all inputs that are refused with the status 400. Absent: each has its own. */
+	inputFailure?: FailureKey | undefined;
 }
 
 export interface NativeWriter extends Writer {

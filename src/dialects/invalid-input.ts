@@ -6,7 +6,9 @@
  * types are parsed one element at a time, so that an error names the element and its type.
  */
 import type { z } from "zod";
-import { AiError } from "../core/errors.ts";
+import { AiError, FAILURES, type FailureKey } from "../core/errors.ts";
+import type { Model } from "../models/model.ts";
+import { THIRD_PARTY_SOURCE } from "../models/third-party.ts";
 import { explain } from "../schemas/explain.ts";
 import { meantIssues, NO_MESSAGE } from "../schemas/meant-issues.ts";
 import { safeParse } from "../schemas/safe-parse.ts";
@@ -18,9 +20,22 @@ export const invalidInput = (sentence: string): AiError =>
 /** An error of code 5006, for inputs that do not match a schema. `sentence` names the field by its JSON pointer. */
 export const badInput = (sentence: string): AiError => new AiError("badInput", `Error: ${sentence}`);
 
-/** What such an error says, for another failure. */
-export const sentenceOf = ({ description }: AiError): string =>
-	description.replace(/^(?:Error|Invalid input): /, "");
+/** A refusal of inputs (status 400) becomes the failure `key`, which has its sentence. Other errors are returned unchanged. */
+export function asInputFailure<T>(key: FailureKey, thrown: T): T | AiError {
+	if (!(thrown instanceof AiError) || thrown.status !== 400) return thrown;
+	const { retryable, upstream, place } = thrown;
+	const sentence = thrown.description.replace(/^(?:Error|Invalid input): /, "");
+	const failure = new AiError(key, `${FAILURES[key].description}: ${sentence}`, {
+		retryable,
+		...(upstream && { upstream }),
+	});
+	failure.place = place;
+	return failure;
+}
+
+/** The failure of a model's inputs on its own route. Models of providers run in AI Gateway, which has its own. */
+export const inputFailureOf = ({ source }: Pick<Model, "source">): FailureKey | undefined =>
+	source === THIRD_PARTY_SOURCE ? "userInputError" : undefined;
 
 /** Throws 8001 with the first issue as a sentence that begins with its place. `at` is the place of the value. */
 export function parseAt<T>(schema: z.ZodType<T>, value: unknown, at: string): T {

@@ -2,11 +2,12 @@
 import type { Model } from "../models/model.ts";
 import type { Dialect, NativeDialect } from "./dialect.ts";
 import { LIVE, READERS, WRITERS } from "./families.ts";
-import { invalidInput } from "./invalid-input.ts";
+import { inputFailureOf, invalidInput } from "./invalid-input.ts";
 
 export const nativeDialect = (model: Model): NativeDialect => ({
 	reader: READERS[model.input],
 	writer: WRITERS[model.output],
+	inputFailure: inputFailureOf(model),
 });
 
 export function liveDialect({ id, input }: Model): Dialect {

@@ -2,10 +2,10 @@
 import type { CostEstimate } from "../accounts/admission.ts";
 import { describeUnpriced } from "../accounts/durable/budgets.ts";
 import { servesOwnModels } from "../backends/own-models.ts";
-import { AiError, FAILURES, type FailureKey } from "../core/errors.ts";
+import { AiError } from "../core/errors.ts";
 import { markDefaults, withoutDefaultLimit } from "../dialects/catalog-defaults.ts";
 import type { Dialect, Reader, Writer } from "../dialects/dialect.ts";
-import { sentenceOf } from "../dialects/invalid-input.ts";
+import { asInputFailure } from "../dialects/invalid-input.ts";
 import { parseMultipart } from "../dialects/media/multipart.ts";
 import { validate } from "../dialects/validation/validation.ts";
 import { can, type Model } from "../models/model.ts";
@@ -82,19 +82,8 @@ export async function parse(
 		markDefaults(call, fields, inputs, model);
 		return { inputs, call, writer, ...(inputFailure && { inputFailure }) };
 	} catch (thrown) {
-		if (inputFailure && thrown instanceof AiError && thrown.status === 400)
-			throw asInputFailure(thrown, inputFailure);
-		throw thrown;
+		throw inputFailure ? asInputFailure(inputFailure, thrown) : thrown;
 	}
-}
-
-/** A failure about inputs as that of a dialect. */
-export function asInputFailure(failure: AiError, key: FailureKey): AiError {
-	const { retryable, upstream, place } = failure;
-	const description = `${FAILURES[key].description}: ${sentenceOf(failure)}`;
-	const own = new AiError(key, description, { retryable, ...(upstream && { upstream }) });
-	own.place = place;
-	return own;
 }
 
 const QUEUE_FIELDS = ["requests", "request_id"] as const;

@@ -4,12 +4,13 @@
  * renders.
  */
 import { AiError, type FailureKey } from "../core/errors.ts";
+import { asInputFailure } from "../dialects/invalid-input.ts";
 import { measureInput } from "../tasks/traits.ts";
 import { admit } from "./admit.ts";
 import { answer } from "./answer.ts";
 import { Exchange } from "./exchange.ts";
 import { type Metered, meter } from "./meter.ts";
-import { asInputFailure, type EstimatedRun, prepare } from "./prepare.ts";
+import { type EstimatedRun, prepare } from "./prepare.ts";
 import type { InferenceRequest, Reply } from "./request.ts";
 import type { PipelineServices } from "./services.ts";
 import { write } from "./write.ts";
@@ -64,7 +65,7 @@ const inDialect =
 	(exchange: Exchange, { inputFailure }: EstimatedRun) =>
 	(thrown: unknown): never => {
 		if (!inputFailure || !(thrown instanceof AiError && INPUT_FAILURES.has(thrown.key))) throw thrown;
-		throw exchange.markReported(asInputFailure(thrown, inputFailure));
+		throw exchange.markReported(asInputFailure(inputFailure, thrown));
 	};
 
 /** If the caller disconnects before the runtime reads the reply, the runtime drops it, and does not cancel its stream. */

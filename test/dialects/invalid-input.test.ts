@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { parseElement, pointerTo } from "../../src/dialects/invalid-input.ts";
+import { AiError } from "../../src/core/errors.ts";
+import {
+	asInputFailure,
+	badInput,
+	invalidInput,
+	parseElement,
+	pointerTo,
+} from "../../src/dialects/invalid-input.ts";
 
 const Part = z.discriminatedUnion("type", [
 	z.object({ type: z.literal("text"), text: z.string() }),
@@ -40,6 +47,25 @@ describe("a value of a union without a message of its own", () => {
 			`8001: Invalid input: input[0].${sentence}`,
 		);
 	});
+});
+
+describe("asInputFailure", () => {
+	it.each([badInput("'a' is missing"), invalidInput("'a' is missing")])(
+		"replaces the code of %s",
+		(refusal) => {
+			expect(asInputFailure("badChatFormat", refusal)).toMatchObject({
+				code: 2019,
+				description: "Chat completion bad format: 'a' is missing",
+			});
+		},
+	);
+
+	it.each([new TypeError("a bug"), new AiError("executionFailed"), "text"])(
+		"returns %s unchanged",
+		(thrown) => {
+			expect(asInputFailure("badChatFormat", thrown)).toBe(thrown);
+		},
+	);
 });
 
 it("converts a place to a JSON pointer", () => {

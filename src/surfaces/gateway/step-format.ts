@@ -7,11 +7,11 @@
  */
 import * as z from "zod";
 import { asQuestion } from "../../core/did-you-mean.ts";
-import { AiError, toAiError } from "../../core/errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { loadDialect } from "../../dialects/index.ts";
-import { sentenceOf } from "../../dialects/invalid-input.ts";
+import { asInputFailure } from "../../dialects/invalid-input.ts";
 import { onlyFor, requireModel } from "../../dialects/route-dialect.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { decodedPath } from "../../gateways/providers/model-in-path.ts";
@@ -119,14 +119,12 @@ function routeOf(step: Step, services: GatewayServices): StepRoute {
 
 const ChatBody = lazy(() => z.looseObject({ model: z.string().min(1), messages: z.array(z.unknown()) }));
 
-/** `compat` checks the form of a chat before it chooses the provider. Throws 2019. */
+/** `compat` checks the form of a chat that the gateway runs. One for a custom provider is passed on unread. Throws 2019. */
 function requireChat(fields: unknown): void {
-	if (isRecord(fields) && fields.model && typeof fields.model === "string" && Array.isArray(fields.messages))
-		return;
 	try {
 		validate(ChatBody(), fields);
 	} catch (thrown) {
-		throw new AiError("badChatFormat", `Chat completion bad format: ${sentenceOf(toAiError(thrown))}`);
+		throw asInputFailure("badChatFormat", thrown);
 	}
 }
 
