@@ -79,11 +79,8 @@ export function answerTo(question: Question, answer: SentAnswer | undefined): De
 	return { ...answer, legend, score: Math.min(highest, Math.max(0, score)) };
 }
 
-/** Whether each option or level has a probability, and nothing else. */
-function hasShares(criteria: object, { probabilities }: { probabilities: Record<string, number> }): boolean {
-	const outcomes = Object.keys(criteria);
-	return (
-		Object.keys(probabilities).length === outcomes.length &&
-		outcomes.every((outcome) => Object.hasOwn(probabilities, outcome))
-	);
+/** Whether only options or levels of the question have probabilities. An engine may leave out those of 0. */
+function hasShares(criteria: object, { probabilities }: { probabilities: object }): boolean {
+	const outcomes = new Set(Object.keys(criteria));
+	return Object.keys(probabilities).every((outcome) => outcomes.has(outcome));
 }

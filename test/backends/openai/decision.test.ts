@@ -114,10 +114,6 @@ describe("a server with System One", () => {
 			{ answers: { ...ANSWERS, q1: { ...ANSWERS.q1, probabilities: { "2": 0.75, "3": 0.25 } } } },
 		],
 		[
-			"an option has no probability",
-			{ answers: { ...ANSWERS, q1: { ...ANSWERS.q1, probabilities: { "2": 0.75 } } } },
-		],
-		[
 			"the levels are named by their labels",
 			{ answers: { ...ANSWERS, q2: { ...ANSWERS.q2, probabilities: { calm: 0.5, furious: 0.5 } } } },
 		],
@@ -126,6 +122,13 @@ describe("a server with System One", () => {
 			isChat(request.url) ? saysJson(PROMPTED) : json(reply),
 		);
 		expect(await outputOf(asking)).toMatchObject({ method: "prompted" });
+	});
+
+	it("may leave out the options that have no probability", async () => {
+		const answers = { ...ANSWERS, q1: { ...ANSWERS.q1, probabilities: { "2": 1 } } };
+		const output = await outputOf(ask("decision", INPUT, () => json({ answers, usage: USAGE })));
+		expect(output).toMatchObject({ answers: { q1: { probabilities: { "2": 1 } } } });
+		expect(output).not.toHaveProperty("method");
 	});
 
 	it("may be wrong by a rounding", async () => {
