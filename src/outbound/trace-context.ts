@@ -1,5 +1,5 @@
 /**
- * The caller's trace (https://www.w3.org/TR/trace-context). Calls of engines have the same header, so that a collector shows the engine's
+ * The caller's trace (https://www.w3.org/TR/trace-context). Calls of engines have its header, so that a collector shows the engine's
  * spans below the caller's span. Like the hops, it follows a request without being passed through its steps.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -9,30 +9,30 @@ export const TRACEPARENT = "traceparent";
 
 /** Version, trace, parent, flags. Ids of zeros are invalid. Only a later version than 00 may have more fields. */
 const CALLERS_SPAN =
-	/^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-|$)/;
-
-/** Characters. Version 00 has 55. A later version may have more. */
-const MAX_CHARACTERS = 512;
+	/^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-|$)/;
 
 const passed = new AsyncLocalStorage<string | undefined>();
 
-/** The ids of a valid header. */
-export function spanIn(traceparent: string): { trace: string; parent: string } | undefined {
-	const [, trace, parent] = CALLERS_SPAN.exec(traceparent) ?? [];
-	return trace === undefined || parent === undefined ? undefined : { trace, parent };
+/** The fields of a valid header. */
+export function spanIn(traceparent: string): { trace: string; parent: string; flags: string } | undefined {
+	const [, trace, parent, flags] = CALLERS_SPAN.exec(traceparent) ?? [];
+	if (trace === undefined || parent === undefined || flags === undefined) return undefined;
+	return { trace, parent, flags };
 }
 
-/** The header of the caller. `undefined`: it is absent or invalid. */
+/**
+ * The header of the caller, as that of version 00: the further fields of a later version may be any text. `undefined`: it is absent or
+ * invalid.
+ */
 export function traceOf(headers: Headers): string | undefined {
-	const traceparent = headers.get(TRACEPARENT);
-	if (traceparent === null || traceparent.length > MAX_CHARACTERS || !spanIn(traceparent)) return undefined;
-	return traceparent;
+	const span = spanIn(headers.get(TRACEPARENT) ?? "");
+	return span && `00-${span.trace}-${span.parent}-${span.flags}`;
 }
 
 /** Runs the request. Its calls of engines have the header `trace`. */
 export const withTrace = <T>(trace: string | undefined, run: () => T): T => passed.run(trace, run);
 
-/** The headers of a call of an engine. Those of the operator win. Without a trace the same object, which may be that of many calls. */
+/** The headers of a call that runs a model. Those of the operator win. Without a trace the same object, which may be that of many calls. */
 export function withPassedTrace(headers: OutgoingRequest["headers"]): OutgoingRequest["headers"] {
 	const traceparent = passed.getStore();
 	if (traceparent === undefined) return headers;

@@ -91,7 +91,8 @@ async function found(
 		...(country !== undefined && { country }),
 	};
 	const { path, json } = row.request(asked);
-	const call = { target: targetOf(provider, row), services, signal, model: provider.model };
+	const target = targetOf(provider, row);
+	const call = { target, services, signal, model: provider.model, withoutTrace: true } as const;
 	try {
 		const sent = json ? postJson(call, path, json, row.answer()) : getJson(call, path, row.answer());
 		return boundedItems(await sent, asked);

@@ -19,6 +19,8 @@ import type { SentError } from "./sent-error.ts";
 export interface Call extends CallContext {
 	target: Target;
 	services: BackendServices;
+	/** The call runs no model: the caller's trace is not for its upstream. */
+	withoutTrace?: true;
 	/** Maps refusals with the upstream's own codes. `undefined`: the general table decides. */
 	refusal?(refusal: Refusal): AiError | undefined;
 }

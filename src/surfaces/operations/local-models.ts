@@ -79,6 +79,7 @@ function callOf(c: Context, services: AppServices): Call {
 			services,
 			model: adHocModel(target.model),
 			signal: c.req.raw.signal,
+			withoutTrace: true,
 		});
 	}
 	throw new AiError("notFound", "No models run on this machine: start the gateway with --engine local");

@@ -56,6 +56,11 @@ describe("the request", () => {
 			expect(await sent(TRACE)).toEqual([TRACE, null]);
 		});
 
+		it("has the fields of version 00 of a later version, without the text after them", async () => {
+			expect(await sent(`01${TRACE.slice(2)}`)).toEqual([TRACE, null]);
+			expect(await sent(`fe${TRACE.slice(2)}-any "text"${"x".repeat(500)}`)).toEqual([TRACE, null]);
+		});
+
 		it("has the header of the operator instead", async () => {
 			expect(await sent(TRACE, { headers: { traceparent: "own" } })).toEqual(["own", "own"]);
 		});
@@ -65,7 +70,8 @@ describe("the request", () => {
 			"x",
 			TRACE.slice(1),
 			TRACE.replace("0af7651916cd43dd8448eb211c80319c", "0".repeat(32)),
-			`01${TRACE.slice(2)}-${"x".repeat(500)}`,
+			`${TRACE}-more`,
+			`ff${TRACE.slice(2)}`,
 		])("does not have what is no trace: %j", async (traceparent) => {
 			expect(await sent(traceparent)).toEqual([null, null]);
 		});

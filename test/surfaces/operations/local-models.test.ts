@@ -1,5 +1,6 @@
 /** The routes of the local engine, against an engine of the test. */
 import { describe, expect, it } from "vitest";
+import { withTrace } from "../../../src/outbound/trace-context.ts";
 import { upstream } from "../../gateway.ts";
 import { ADMIN, closedGateway, json } from "../../http/access.ts";
 
@@ -31,11 +32,12 @@ function gateway(
 describe("the models of this machine", () => {
 	it("are shown with the progress of downloads", async () => {
 		const { send, requests } = gateway(() => Response.json(STATUS));
-		const response = await send(`http://gateway${PATH}`, ADMIN);
+		const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+		const response = await withTrace(trace, () => send(`http://gateway${PATH}`, ADMIN));
 		expect(await response.json()).toMatchObject({ success: true, result: STATUS });
-		expect(requests.map(({ url, headers }) => [url, headers.get("authorization")])).toEqual([
-			["http://127.0.0.1:20001/status", "Bearer the-key-of-the-engine"],
-		]);
+		expect(
+			requests.map(({ url, headers }) => [url, headers.get("authorization"), headers.get("traceparent")]),
+		).toEqual([["http://127.0.0.1:20001/status", "Bearer the-key-of-the-engine", null]]);
 	});
 
 	it("are downloaded, loaded and removed", async () => {

@@ -1,5 +1,6 @@
 /** Codex's standalone search, `/v1/alpha/search`. */
 import { expect, it } from "vitest";
+import { withTrace } from "../../../src/outbound/trace-context.ts";
 import { testGateway } from "../../gateway.ts";
 import { SEARCH_VARS, searchHosts } from "../../websearch/search-hosts.ts";
 
@@ -50,4 +51,12 @@ it("limits the text, and refuses an invalid body in OpenAI's format", async () =
 	expect((await search({ commands, max_output_tokens: 10 })).body.output).toHaveLength(40);
 	const { status, body } = await search({ commands: { search_query: "cats" } });
 	expect([status, body.error]).toMatchObject([400, { type: "invalid_request_error" }]);
+});
+
+it("sends the caller's trace to no provider", async () => {
+	const { search, requests } = gateway();
+	const commands = { search_query: [{ q: "Durable Objects" }] };
+	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+	expect((await withTrace(trace, () => search({ commands }))).status).toBe(200);
+	expect(requests.map(({ headers }) => headers.get("traceparent"))).toEqual([null]);
 });
