@@ -5,7 +5,7 @@ import { type ItemPlace, jsonBytes } from "./item-rows.ts";
 
 interface PageContext {
 	limit: number;
-	/** Whether another row of the list has the id. */
+	/** Whether another row of the list has the id. It is asked once for each id. */
 	isRepeated(row: ItemPlace): boolean;
 	table: {
 		meantBy(row: ItemPlace): ItemPlace | undefined;
@@ -24,6 +24,12 @@ export function pageOfRows(
 ): Found<ItemsPage> {
 	const items: string[] = [];
 	const shown: ItemPlace[] = [];
+	const repeated = new Map<string, boolean>();
+	const mayEndWith = (row: ItemPlace): boolean => {
+		const known = repeated.get(row.id) ?? isRepeated(row);
+		repeated.set(row.id, known);
+		return !known;
+	};
 	let bytes = 0;
 	let compared = 0;
 	for (const row of rows) {
@@ -32,8 +38,9 @@ export function pageOfRows(
 		bytes += jsonBytes(item);
 		const isLarge = items.length > 0 && bytes > MAX_CONTEXT_BYTES;
 		if (items.length >= limit || isLarge) {
-			const end = shown.findLastIndex((other, index) => index >= compared && !isRepeated(other)) + 1;
-			if (end > 0) return { ok: true, value: { items: items.slice(0, end), hasMore: true } };
+			const last = shown.slice(compared).findLastIndex(mayEndWith);
+			if (last >= 0)
+				return { ok: true, value: { items: items.slice(0, compared + last + 1), hasMore: true } };
 			if (isLarge) return { ok: false, missing: { kind: "item", id: row.id, tooLarge: true } };
 			compared = shown.length;
 		}

@@ -201,9 +201,10 @@ export class ItemTable {
 			conversation,
 			start,
 		);
+		// By the index of the ids (`+`): a conversation may have many other items.
 		const isRepeated = ({ id }: ItemPlace): boolean =>
 			this.#sql
-				.exec("SELECT 1 FROM items WHERE conversation = ? AND id = ? LIMIT 2", conversation, id)
+				.exec("SELECT 1 FROM items WHERE +conversation = ? AND id = ? LIMIT 2", conversation, id)
 				.toArray().length > 1;
 		return pageOfRows(rows, { limit, isRepeated, table: this });
 	}

@@ -145,6 +145,19 @@ const withItems = (
 		test({ sql, opened, put });
 	});
 
+/** The storage, and the cursors of its queries. */
+function countedSql(sql: SqlStorage) {
+	const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
+	const counted = {
+		exec(...parameters: Parameters<SqlStorage["exec"]>) {
+			const cursor = sql.exec(...parameters);
+			cursors.push(cursor);
+			return cursor;
+		},
+	} as SqlStorage;
+	return { counted, cursors };
+}
+
 describe("an id that has many rows", () => {
 	const MANY = 1_000;
 
@@ -153,14 +166,7 @@ describe("an id that has many rows", () => {
 			for (let index = 0; index < MANY; index++) put({ id: "x", owner: ADA, json: `{"index":${index}}` });
 			put({ id: "x", owner: BEN, json: '{"of":"ben"}' });
 			for (let index = 0; index < MANY; index++) put({ id: "x", owner: BEN, referencedOwner: ADA });
-			const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
-			const counted = {
-				exec(...parameters: Parameters<SqlStorage["exec"]>) {
-					const cursor = sql.exec(...parameters);
-					cursors.push(cursor);
-					return cursor;
-				},
-			} as SqlStorage;
+			const { counted, cursors } = countedSql(sql);
 			const items = new ItemTable(counted, new LongTexts(sql));
 			cursors.length = 0;
 			const json = (scope: { owner: string; all: boolean }) => {
@@ -178,6 +184,27 @@ describe("an id that has many rows", () => {
 				missing: { kind: "item", id: "y" },
 			});
 		}));
+
+	it.each(["page", "pageOf"] as const)("is read a few times in the list of them: %s", (list) =>
+		withItems(({ sql }) => {
+			const rows = 100_000;
+			// Half of them are in another conversation.
+			sql.exec(
+				`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${rows})
+				INSERT INTO items SELECT n, 300, 'x', '${ADA}', 0, 1, iif(n > ${rows / 2}, 'conv_1', 'conv_0'), '{}' FROM numbers`,
+			);
+			const { counted, cursors } = countedSql(sql);
+			const items = new ItemTable(counted, new LongTexts(sql));
+			cursors.length = 0;
+			const query = { after: undefined, limit: 1, order: "asc" } as const;
+			const found =
+				list === "page"
+					? items.page("conv_1", query)
+					: items.pageOf([{ first: rows / 2 + 1, last: rows }], query);
+			expect(found.ok && found.value).toMatchObject({ items: { length: rows / 2 }, hasMore: false });
+			expect(cursors.reduce((sum, { rowsRead }) => sum + rowsRead, 0)).toBeLessThan(3 * rows);
+		}),
+	);
 
 	it("stands in a reference for the last one before it, also in the count of its bytes", () =>
 		withItems(({ opened, put }) => {
