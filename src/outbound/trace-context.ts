@@ -33,9 +33,12 @@ export function traceOf(headers: Headers): string | undefined {
 export const withTrace = <T>(trace: string | undefined, run: () => T): T => passed.run(trace, run);
 
 /** The headers of a call that runs a model. Those of the operator win. Without a trace the same object, which may be that of many calls. */
-export function withPassedTrace(headers: OutgoingRequest["headers"]): OutgoingRequest["headers"] {
+export function withPassedTrace(
+	headers: OutgoingRequest["headers"],
+	{ withoutTrace }: { withoutTrace?: true },
+): OutgoingRequest["headers"] {
 	const traceparent = passed.getStore();
-	if (traceparent === undefined) return headers;
+	if (traceparent === undefined || withoutTrace) return headers;
 	const extended = new Headers(headers);
 	if (!extended.has(TRACEPARENT)) extended.set(TRACEPARENT, traceparent);
 	return extended;

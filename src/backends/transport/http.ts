@@ -216,14 +216,13 @@ async function send(call: Call, request: UpstreamRequest, deadline: Deadline): P
 	deadline.signal.throwIfAborted();
 	// The runtime's fetch refuses another `this`.
 	const { fetch } = services;
-	const headers = headersFor(target, request, body && !isRaw ? "json" : "other");
 	let response: Response;
 	try {
 		response = await callOut({
 			fetch,
 			url: target.url + path,
 			method: body ? "POST" : "GET",
-			headers: call.withoutTrace ? headers : withPassedTrace(headers),
+			headers: withPassedTrace(headersFor(target, request, body && !isRaw ? "json" : "other"), call),
 			body: isRaw ? body : body && JSON.stringify(body),
 			signal: deadline.signal,
 		});
