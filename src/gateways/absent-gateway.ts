@@ -1,4 +1,4 @@
-/** What is said of a gateway that the account does not have. */
+/** The sentence about a gateway that the account does not have. */
 import { didYouMean } from "../core/did-you-mean.ts";
 import { quotedName } from "../core/not-found.ts";
 

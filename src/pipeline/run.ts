@@ -43,9 +43,9 @@ export async function run(request: InferenceRequest, services: PipelineServices)
 	try {
 		prepared = await prepare(request, services);
 		const call = await admit(exchange, request, prepared, services);
-		const answered = await answer(exchange, { ...prepared, request, call, signal }, services).catch(
-			inDialect(exchange, prepared),
-		);
+		const { inputFailure } = prepared;
+		const answering = answer(exchange, { ...prepared, request, call, signal }, services);
+		const answered = await (inputFailure ? answering.catch(inDialect(exchange, inputFailure)) : answering);
 		metered = meter(exchange, answered, prepared.model, services);
 		if (exchange.state !== "ended") cancelOnAbort(signal, metered, exchange.ended);
 		return write(request, prepared, { answered, metered }, services);
@@ -62,9 +62,9 @@ const INPUT_FAILURES: ReadonlySet<FailureKey> = new Set(["badInput", "invalidInp
 
 /** Throws what an engine says about the inputs as the route's dialect does. The observers have received it. */
 const inDialect =
-	(exchange: Exchange, { inputFailure }: EstimatedRun) =>
+	(exchange: Exchange, inputFailure: FailureKey) =>
 	(thrown: unknown): never => {
-		if (!inputFailure || !(thrown instanceof AiError && INPUT_FAILURES.has(thrown.key))) throw thrown;
+		if (!(thrown instanceof AiError && INPUT_FAILURES.has(thrown.key))) throw thrown;
 		throw exchange.markReported(asInputFailure(inputFailure, thrown));
 	};
 

@@ -13,7 +13,7 @@ import { ProviderKeys } from "./provider-keys.tsx";
 
 interface Props {
 	id: string;
-	/** `npm run dev` serves gateways that nobody created, with default settings. */
+	/** `npm run dev` also serves gateways that were not created, with default settings. */
 	isCreated: boolean;
 	onCreate(): void;
 	filters: LogFilters;
@@ -40,7 +40,7 @@ export function GatewayPart({ id, isCreated, onCreate, filters, onFilter }: Prop
 						{!isCreated && (
 							<div className="buttons">
 								<p className="plain">
-									Nobody created this gateway. It has default settings here. Elsewhere its requests are
+									This gateway was not created. It has default settings here. Elsewhere its requests are
 									refused.
 								</p>
 								<Button size="sm" onClick={onCreate}>

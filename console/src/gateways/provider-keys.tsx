@@ -129,7 +129,8 @@ function NewKeyForm({ path, onSaved, onCancel }: FormProps) {
 				rate_limit: replaced.rate_limit,
 				rate_limit_period: replaced.rate_limit_period,
 			}),
-			...{ ...key, secret: secret.trim() },
+			...key,
+			secret: secret.trim(),
 		});
 		onSaved();
 	}

@@ -1,4 +1,4 @@
-/** The value of a text that somebody typed. Throws an error with a sentence. `name`: of its field. */
+/** The value of the text of a field. Throws an error with a sentence. `name`: of the field. */
 export function json(text: string, name: string): unknown {
 	try {
 		return JSON.parse(text);

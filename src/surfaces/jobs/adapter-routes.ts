@@ -194,7 +194,7 @@ async function remove(c: Context, call: AppCall): Promise<Response> {
 	const { caller, id: requestId, services } = call;
 	const { id } = await find(c, call);
 	const blobs = services.storage.blobs(caller.account);
-	// A folder that cannot be written now keeps the files, and nobody can name them any more.
+	// A folder that cannot be written now keeps the files, and no request can name them any more.
 	await services.engineFolders
 		.delete(id)
 		.catch((error: unknown) => services.log(toAiError(error), requestId));

@@ -249,9 +249,9 @@ describe("a later turn", () => {
 		await send(gateway, {
 			messages: [QUESTION, { role: "assistant", content }, { role: "user", content: "Why?" }],
 		});
-		const told = gateway.requests[0]?.messages[2]?.content;
-		expect(told).toContain(text);
-		expect(told).not.toContain("undefined");
+		const resultText = gateway.requests[0]?.messages[2]?.content;
+		expect(resultText).toContain(text);
+		expect(resultText).not.toContain("undefined");
 	});
 
 	it("of another gateway's or Anthropic's search has the titles and addresses", async () => {
