@@ -5,6 +5,7 @@
 import * as z from "zod";
 import type { Finding } from "../../scripts/engines/doctor.ts";
 import { codeOf } from "../../scripts/file-failure.ts";
+import { ALL_GATEWAYS } from "../../src/gateways/gateway-bounds.ts";
 import { CommandError, type GatewayClient } from "../gateway-client.ts";
 
 const TIMEOUT_MS = 5_000;
@@ -24,7 +25,7 @@ const Gateways = z.array(
 type GatewayRow = z.output<typeof Gateways>[number];
 
 export async function examineGateways(client: GatewayClient, fetcher = fetch): Promise<Finding[]> {
-	const gateways = await client.result("/ai-gateway/gateways?per_page=101", Gateways);
+	const gateways = await client.result(`/ai-gateway/gateways?per_page=${ALL_GATEWAYS}`, Gateways);
 	const calls = new Map<string, Promise<string | undefined>>();
 	const findings = gateways.map((gateway) => examineGateway(gateway, { client, fetcher, calls }));
 	return (await Promise.all(findings)).flat();

@@ -52,6 +52,6 @@ export const INNER_LAYERS: Readonly<Record<string, readonly (readonly string[])[
 		["secrets.ts", "settings-notes.ts"],
 		["settings.ts"],
 		["profiles", "providers"],
-		["absent-gateway.ts", "object-name.ts", "shadows"],
+		["absent-gateway.ts", "gateway-bounds.ts", "object-name.ts", "shadows"],
 	],
 };

@@ -4,12 +4,8 @@
  */
 import { FreshCache } from "../../core/fresh-cache.ts";
 import type { Hint } from "../../core/hints.ts";
-import {
-	type GatewayPage,
-	type GatewayRegistry,
-	MAX_GATEWAYS,
-	type RegistryResult,
-} from "../durable/registry.ts";
+import type { GatewayPage, GatewayRegistry, RegistryResult } from "../durable/registry.ts";
+import { ALL_GATEWAYS } from "../gateway-bounds.ts";
 import { DEFAULT_SETTINGS, GatewayId, type GatewaySettings, type GatewayUpdate } from "../settings.ts";
 import { callObject } from "./call-object.ts";
 import { FRESH_MS } from "./fresh-ms.ts";
@@ -81,7 +77,7 @@ export class Gateways {
 	 * send many wrong names, so they are kept for `FRESH_MS`.
 	 */
 	knownNames(account: string): Promise<string[]> {
-		const stored = { offset: 0, limit: MAX_GATEWAYS + 1 };
+		const stored = { offset: 0, limit: ALL_GATEWAYS };
 		const names = async () => (await this.registry(account).list(stored)).gateways.map(({ id }) => id);
 		return this.#names.read(account, names).catch(() => []);
 	}

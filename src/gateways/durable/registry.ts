@@ -4,14 +4,13 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { eraseObject } from "../../core/erase-object.ts";
+import { MAX_GATEWAYS } from "../gateway-bounds.ts";
 import { withStoredSecrets } from "../secrets.ts";
 import { DEFAULT_GATEWAY, DEFAULT_SETTINGS, type GatewaySettings, type GatewayUpdate } from "../settings.ts";
 import { GatewayAliases } from "./aliases.ts";
 import { DynamicRoutes } from "./dynamic-routes.ts";
 import { type KeptReport, KeptTable } from "./kept-bytes.ts";
 import { ProviderAccessTables } from "./provider-access.ts";
-
-export const MAX_GATEWAYS = 100;
 
 const GATEWAYS = `CREATE TABLE IF NOT EXISTS gateways (
 	id TEXT PRIMARY KEY,

@@ -8,7 +8,8 @@ import { AiError } from "../../core/errors.ts";
 import type { FieldNote } from "../../core/field-notes.ts";
 import { lazy } from "../../core/lazy.ts";
 import { notFound } from "../../core/not-found.ts";
-import { MAX_GATEWAYS, type RegistryFailure, type RegistryResult } from "../../gateways/durable/registry.ts";
+import type { RegistryFailure, RegistryResult } from "../../gateways/durable/registry.ts";
+import { ALL_GATEWAYS, MAX_GATEWAYS } from "../../gateways/gateway-bounds.ts";
 import { creationOf } from "../../gateways/logs/collection.ts";
 import { addressProblem } from "../../gateways/providers/public-host.ts";
 import { unservedGuard } from "../../gateways/run/guard-models.ts";
@@ -37,8 +38,6 @@ export const managementFailure: FailureFormat = (error, requestId, request) =>
 		request,
 	);
 
-/** All gateways of an account, with the default one. */
-const MAX_PER_PAGE = MAX_GATEWAYS + 1;
 const DEFAULT_PER_PAGE = 20;
 
 const positive = lazy(() =>
@@ -69,7 +68,7 @@ export const pageInfo = (
 
 const ListQuery = lazy(() =>
 	z.object({
-		...pageFields(MAX_PER_PAGE, DEFAULT_PER_PAGE),
+		...pageFields(ALL_GATEWAYS, DEFAULT_PER_PAGE),
 		search: z.string().max(64).optional(),
 	}),
 );
