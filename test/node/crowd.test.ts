@@ -18,15 +18,20 @@ const RESERVED = 10;
 
 /** Keeps everybody waiting, so that what is reserved stays so until the last of the crowd has been let in or not. */
 const waiting: ServerResponse[] = [];
+/** The last of the crowd has been refused. Calls of those that were let in may still be on their way to the engine. */
+let isReleased = false;
 const engine = createServer((request, response) => {
 	request.resume();
-	waiting.push(response);
+	if (isReleased) reply(response);
+	else waiting.push(response);
 });
 const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
 const answer = JSON.stringify({
 	choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
 	usage,
 });
+const reply = (response: ServerResponse) =>
+	response.writeHead(200, { "content-type": "application/json" }).end(answer);
 
 beforeAll(async () => {
 	await new Promise<void>((done) => engine.listen(0, "127.0.0.1", 1024, done));
@@ -66,8 +71,8 @@ async function crowd(gateway: Gateway, account: string): Promise<Map<string, num
 	const agent = new Agent({ keepAlive: true });
 	let refused = 0;
 	const release = () => {
-		for (const response of waiting.splice(0))
-			response.writeHead(200, { "content-type": "application/json" }).end(answer);
+		isReleased = true;
+		for (const response of waiting.splice(0)) reply(response);
 	};
 	const startedAt = performance.now();
 	const resultOf = async (answered: Promise<Answered>): Promise<string> => {
@@ -103,6 +108,7 @@ describe.each(["exact", "leased"])(
 		// Each attempt has accounts that have used nothing.
 		beforeEach(async () => {
 			waiting.length = 0;
+			isReleased = false;
 			folder = mkdtempSync(join(tmpdir(), "ganglion-crowd-"));
 			gateway = await Gateway.start(folder, settingsOf(ledger));
 		});
