@@ -49,6 +49,7 @@ const VERIFICATION_FAILURES: ReadonlySet<string> = new Set([
 	"authentication",
 	"diskFull",
 	"forbidden",
+	"gatewayRequired",
 	"ledgerUnavailable",
 	"rateLimited",
 ]);

@@ -169,7 +169,9 @@ describe("tokens", () => {
 	it("with few rights see only a refusal", async () => {
 		const { value } = await createToken("rights-a", "runner", ["Workers AI Run"]);
 		const tab = await openSession("serve", "/console/usage", { token: value, expected: /40[13]/ });
-		await tab.page.getByText("The token of this session lacks the permission.").waitFor();
+		const sentence =
+			/^Authentication error: the token needs .*"Workers AI Read".*\. Sign in with another token\.$/;
+		await tab.page.getByText(sentence).waitFor();
 		await tab.close();
 	});
 });

@@ -35,7 +35,6 @@ describe("AiError", () => {
 		const shared = [...byCode.values()].filter(({ length }) => length > 1);
 		expect(shared.map((failures) => failures.map(([key]) => key))).toEqual([
 			["accountLimited", "budgetExceeded", "budgetReserved"],
-			["forbidden", "gatewayRequired"],
 			[
 				"ledgerUnavailable",
 				"storageUnavailable",

@@ -13,20 +13,22 @@ interface Props {
 	retrying?: boolean;
 }
 
-/** A rule of a token or an account: its sentence says what helps. */
-const IS_RULE = /the token or the account/;
+const WAIT = " Wait a moment, then try again.";
+/** By code. The sentence of another refusal, such as that of a rule of the token, says what helps. */
 const HINTS: Readonly<Record<number, string>> = {
-	403: " The token of this session lacks the permission.",
-	429: " Wait a moment, then try again.",
+	2003: WAIT,
+	3021: WAIT,
+	3040: WAIT,
+	10000: " Sign in with another token.",
 };
 
 export function Failure({ error, onRetry, retrying = false }: Props) {
-	const status = error instanceof ApiError ? error.status : 0;
+	const { status, code = 0 } = error instanceof ApiError ? error : { status: 0 };
 	// The button disappears with the message.
 	useEffect(() => () => focusIfLost(content()), []);
 	return (
 		<div role="alert" className="failure">
-			<FailureBanner text={withPoint(plain(error.message)) + hintOf(status, error.message)} />
+			<FailureBanner text={withPoint(plain(error.message)) + (HINTS[code] ?? "")} />
 			{onRetry && status !== 403 && (
 				<Button size="sm" onClick={onRetry} icon={retrying ? <Loader size={14} /> : undefined}>
 					Try again
@@ -35,9 +37,6 @@ export function Failure({ error, onRetry, retrying = false }: Props) {
 		</div>
 	);
 }
-
-const hintOf = (status: number, message: string): string =>
-	IS_RULE.test(message) ? "" : (HINTS[status] ?? "");
 
 export const FailureBanner = ({ text }: { text: string }) => (
 	<Banner variant="error" description={withPoint(plain(text))} />

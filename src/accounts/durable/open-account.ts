@@ -250,7 +250,7 @@ export class OpenAccount {
 		if (!checked.ok) return checked;
 		const description =
 			permission === "gateways-write" ? changeRefusal(checked.gateway ?? this.boundGateway()) : undefined;
-		if (description !== undefined) return { ok: false, failure: "forbidden", description };
+		if (description !== undefined) return { ok: false, failure: "gatewayRequired", description };
 		return { ok: true, token: checked };
 	}
 

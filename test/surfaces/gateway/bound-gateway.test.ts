@@ -447,7 +447,7 @@ describe("an account that binds the gateway prod", () => {
 		}
 		expect(await refusals(reader, LLAMA, { "cf-aig-gateway-id": "prod" })).toEqual([]);
 		const elsewhere = await refusals(reader, LLAMA, { "cf-aig-gateway-id": "other" });
-		expect(elsewhere).toMatchObject([{ code: 10000, message: expect.stringContaining("names another") }]);
+		expect(elsewhere).toMatchObject([{ code: 9109, message: expect.stringContaining("names another") }]);
 	});
 
 	it("gives way to a token's own gateway", async () => {

@@ -177,13 +177,14 @@ describe("a token that must use the gateway prod", () => {
 		const text = await token(["Workers AI Write", "Account API Tokens Write"]);
 		for (const gateway of ["prod", "other"]) {
 			const response = await call(route, text, { gateway });
-			const { errors } = await response.json<{ errors: { message: string }[] }>();
+			const { errors } = await response.json<{ errors: { code: number; message: string }[] }>();
 			const isFeedback = route.path.endsWith("/logs/:log");
-			expect([response.status, errors?.[0]?.message]).toEqual(
+			expect([response.status, errors?.[0]?.code, errors?.[0]?.message]).toEqual(
 				isFeedback
-					? [gateway === "prod" ? 404 : 403, expect.any(String)]
+					? [...(gateway === "prod" ? [404, 7002] : [403, 9109]), expect.any(String)]
 					: [
 							403,
+							9109,
 							expect.stringContaining('requires the gateway "prod", so the token cannot change gateways'),
 						],
 			);
