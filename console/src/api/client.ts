@@ -112,7 +112,7 @@ export const v4 = (path: string): string => `${V4}${path}`;
 /** A model's id in a path: slashes stay. */
 export const pathOfModel = (id: string): string => id.split("/").map(encodeURIComponent).join("/");
 
-function withQuery(path: string, query: Query): string {
+export function withQuery(path: string, query: Query): string {
 	const parameters = new URLSearchParams();
 	for (const [name, value] of Object.entries(query))
 		if (value !== undefined && value !== "") parameters.set(name, String(value));

@@ -5,6 +5,7 @@ import { Code } from "../parts/code.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Section } from "../parts/page.tsx";
 import { useSession } from "../session/session.ts";
+import { Aliases } from "./aliases.tsx";
 import { CacheButton } from "./cache-button.tsx";
 import { DynamicRoutes } from "./dynamic-routes.tsx";
 import { type LogFilters, Logs } from "./logs.tsx";
@@ -20,7 +21,7 @@ interface Props {
 	onFilter(changes: Partial<LogFilters>): void;
 }
 
-/** One gateway: how to call it, its cache, its dynamic routes, its keys of providers, its logs. */
+/** One gateway: how to call it, its cache, its aliases, its dynamic routes, its keys of providers, its logs. */
 export function GatewayPart({ id, isCreated, onCreate, filters, onFilter }: Props) {
 	const { api } = useSession();
 	const path = gatewayPath(api, id);
@@ -52,12 +53,13 @@ export function GatewayPart({ id, isCreated, onCreate, filters, onFilter }: Prop
 						<Code label="Base URL" text={url} />
 						<p className="subtle">
 							A token of this account is the API key. Models have their provider in front: workers-ai/@cf/…,
-							openai/…, dynamic/….
+							openai/…, custom/…, dynamic/….
 						</p>
 						<h3>Header of requests to Workers AI</h3>
 						<Code label="Header" text={`cf-aig-gateway-id: ${id}`} />
 						<CacheButton path={path} />
 					</Section>
+					<Aliases path={`${path}/aliases`} />
 					<DynamicRoutes path={`${path}/routes`} />
 					<ProviderKeys path={`${path}/provider_configs`} />
 					<Logs path={`${path}/logs`} filters={filters} onFilter={onFilter} />

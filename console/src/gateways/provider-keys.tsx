@@ -1,39 +1,25 @@
 import { Badge } from "@cloudflare/kumo/components/badge";
-import { Button } from "@cloudflare/kumo/components/button";
 import { Input } from "@cloudflare/kumo/components/input";
-import { useRef, useState } from "react";
+import { useState } from "react";
 import { PROVIDER_SLUGS } from "../../../src/gateways/providers/addresses.ts";
 import type { ProviderKeyInfo } from "../../../src/gateways/providers/provider-keys.ts";
 import { DEFAULT_ALIAS } from "../../../src/providers/provider-key.ts";
 import { useLoad } from "../api/use-load.ts";
-import { type Column, DataTable } from "../parts/data-table.tsx";
-import { Failure } from "../parts/failure.tsx";
+import type { Column } from "../parts/data-table.tsx";
 import { instant, integer } from "../parts/format.ts";
-import { InView } from "../parts/in-view.tsx";
-import { Loading } from "../parts/loading.tsx";
 import { NameField } from "../parts/name-field.tsx";
-import { Section } from "../parts/page.tsx";
 import { SaveForm } from "../parts/save-form.tsx";
-import { useRemoval } from "../parts/use-removal.ts";
 import { useSession } from "../session/session.ts";
-import { Confirm } from "../tokens/confirm.tsx";
+import { ManagedRows } from "./managed-rows.tsx";
 import { windowText } from "./rules.ts";
 
 /** The keys of providers that a gateway stores. `path`: of the keys. */
 export function ProviderKeys({ path }: { path: string }) {
 	const { api } = useSession();
-	const [isNew, setIsNew] = useState(false);
-	const newKey = useRef<HTMLButtonElement>(null);
 	const keys = useLoad(
 		async (signal) => (await api.get<ProviderKeyInfo[]>(path, {}, signal)).result,
 		[api, path],
 	);
-	const removal = useRemoval<ProviderKeyInfo>(async ({ id }) => {
-		await api.send("DELETE", `${path}/${id}`);
-		// The row of the key disappears with its button.
-		newKey.current?.focus();
-		keys.reload();
-	});
 	const columns: Column<ProviderKeyInfo>[] = [
 		{ title: "Provider", cell: ({ provider_slug }) => provider_slug },
 		{
@@ -46,69 +32,28 @@ export function ProviderKeys({ path }: { path: string }) {
 			),
 		},
 		...COLUMNS,
-		{
-			title: "Actions",
-			cell: (key) => (
-				<Button
-					size="sm"
-					variant="secondary-destructive"
-					aria-label={`Delete the key ${nameOf(key)}`}
-					onClick={() => removal.ask(key)}
-				>
-					Delete
-				</Button>
-			),
-		},
 	];
 	return (
-		<Section
+		<ManagedRows<ProviderKeyInfo>
+			isFixed
 			title="Keys of providers"
-			actions={
-				<Button ref={newKey} size="sm" onClick={() => setIsNew(true)}>
-					New key
-				</Button>
-			}
-		>
-			{removal.error && <Failure error={removal.error} />}
-			{isNew && (
-				<InView>
-					<NewKeyForm
-						path={path}
-						onSaved={() => {
-							setIsNew(false);
-							keys.reload();
-						}}
-						onCancel={() => setIsNew(false)}
-					/>
-				</InView>
-			)}
-			{removal.row && (
-				<Confirm
-					title={`Delete the key ${nameOf(removal.row)}?`}
-					text="Requests that use it are refused from now on, unless they bring their own key."
-					button="Delete the key"
-					onConfirm={removal.confirm}
-					onCancel={removal.cancel}
-				/>
-			)}
-			<Loading of={keys}>
-				{(rows) => (
-					<DataTable
-						label="Keys"
-						columns={columns}
-						rows={rows}
-						rowKey={({ id }) => id}
-						empty="No keys. With a stored key, callers of a provider need only a token of this gateway."
-					/>
-				)}
-			</Loading>
-		</Section>
+			label="Keys"
+			noun="key"
+			path={path}
+			rows={keys}
+			columns={columns}
+			idOf={({ id }) => id}
+			nameOf={nameOf}
+			empty="No keys. With a stored key, callers of a provider need only a token of this gateway."
+			deletion="Requests that use it are refused from now on, unless they bring their own key."
+			form={({ onSaved, onCancel }) => <NewKeyForm path={path} onSaved={onSaved} onCancel={onCancel} />}
+		/>
 	);
 }
 
 interface FormProps {
 	path: string;
-	onSaved(): void;
+	onSaved(notes: readonly string[]): void;
 	onCancel(): void;
 }
 
@@ -123,7 +68,7 @@ function NewKeyForm({ path, onSaved, onCancel }: FormProps) {
 		if (secret.trim() === session.token) throw new Error("Key: this is the token of this session");
 		const { result: keys } = await api.get<ProviderKeyInfo[]>(path);
 		const replaced = keys.find((stored) => nameOf(stored) === nameOf(key));
-		await api.send("POST", path, {
+		const { notes } = await api.change("POST", path, {
 			...(replaced && {
 				default_config: replaced.default_config,
 				rate_limit: replaced.rate_limit,
@@ -132,7 +77,7 @@ function NewKeyForm({ path, onSaved, onCancel }: FormProps) {
 			...key,
 			secret: secret.trim(),
 		});
-		onSaved();
+		onSaved(notes);
 	}
 	return (
 		<SaveForm title="New key" button="Store" onSend={send} onCancel={onCancel}>

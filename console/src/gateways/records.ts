@@ -1,4 +1,4 @@
-/** Dynamic routes and logs of a gateway, as the API shows them. */
+/** Custom providers, and the aliases, dynamic routes and logs of a gateway, as the API shows them. */
 
 /** A route that chooses the model of each request. `elements`: its graph, of the latest version. */
 export interface DynamicRouteRow {
@@ -9,6 +9,42 @@ export interface DynamicRouteRow {
 	version: { version_id: string };
 	/** `null`: it serves nothing yet. */
 	deployment: { version_id: string } | null;
+}
+
+export interface RouteVersionRow {
+	version_id: string;
+	/** It serves. */
+	active: "true" | "false";
+	created_at: string;
+	/** The elements, as JSON. */
+	data: string;
+}
+
+export interface RouteDeploymentRow {
+	deployment_id: string;
+	version_id: string;
+	created_at: string;
+}
+
+/** A name for several models. `models`: in the order in which they are called, if `routing` is `fallback`. */
+export interface GatewayAliasRow {
+	name: string;
+	/** In requests. */
+	model: string;
+	routing: "fallback" | "smart";
+	models: string[];
+	modified_at: string;
+}
+
+export interface CustomProviderRow {
+	id: string;
+	name: string;
+	slug: string;
+	base_url: string;
+	enable: boolean;
+	/** JSON, with placeholders in the place of the values. */
+	headers?: string;
+	modified_at: string;
 }
 
 /** A log in a list: without the content of the request. */

@@ -1,6 +1,6 @@
 /** The settings of a gateway as the fields of a form. Settings without a field of their own are JSON, in one field. */
 import type { GatewaySettings, SpendRule } from "../../../src/gateways/settings.ts";
-import { json } from "../parts/json.ts";
+import { objectIn } from "../parts/json.ts";
 
 /** Numbers are the text that is typed. An empty one is no rule. */
 export interface GatewayFields {
@@ -97,7 +97,7 @@ export function settingsOf(fields: GatewayFields, before: GatewayFields): object
 }
 
 function allSettings(fields: GatewayFields): Record<string, unknown> {
-	const others = objectIn(fields.others);
+	const others = objectIn(fields.others, "Other settings", '{"retry_max_attempts": 3}');
 	const own = {
 		cache_ttl: Number(fields.cacheSeconds),
 		cache_invalidate_on_update: fields.emptiesCache,
@@ -121,10 +121,3 @@ const isPlain = ({ enabled, metadata, model, provider }: SpendRule): boolean =>
 	enabled !== false && metadata === undefined && model === undefined && provider === undefined;
 
 const textOf = (value: number | null | undefined): string => (value ? String(value) : "");
-
-function objectIn(text: string): Record<string, unknown> {
-	const value = text.trim() === "" ? {} : json(text, "Other settings");
-	if (typeof value !== "object" || value === null || Array.isArray(value))
-		throw new Error('Other settings: expected a JSON object such as {"retry_max_attempts": 3}');
-	return { ...value };
-}

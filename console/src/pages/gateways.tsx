@@ -2,6 +2,7 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { useRef, useState } from "react";
 import type { GatewaySettings } from "../../../src/gateways/settings.ts";
 import { errorOf } from "../api/error-of.ts";
+import { CustomProviders } from "../gateways/custom-providers.tsx";
 import { GatewayForm } from "../gateways/form.tsx";
 import { GatewayPart } from "../gateways/gateway.tsx";
 import { NO_FILTERS } from "../gateways/logs.tsx";
@@ -26,7 +27,7 @@ interface ShownForm {
 	name?: string;
 }
 
-/** The gateways of the account, their settings and their logs. */
+/** The gateways of the account, their settings and their logs, and the custom providers that all of them can call. */
 export default function Gateways() {
 	const { api } = useSession();
 	const [{ gateway: selected, ...filters }, setParameters] = useParameters({ gateway: "", ...NO_FILTERS });
@@ -138,6 +139,7 @@ export default function Gateways() {
 					/>
 				)}
 			</Loading>
+			<CustomProviders />
 			{selected !== "" && (
 				<InView key={selected}>
 					<GatewayPart

@@ -22,7 +22,10 @@ export function SaveForm({ title, button, isReady = true, status, onSend, onCanc
 	const [isSending, setIsSending] = useState(false);
 	const [error, setError] = useState<Error>();
 	const form = useRef<HTMLFormElement>(null);
-	useEffect(() => form.current?.querySelector("input")?.focus({ preventScroll: true }), []);
+	useEffect(
+		() => form.current?.querySelector<HTMLElement>("input, textarea")?.focus({ preventScroll: true }),
+		[],
+	);
 
 	async function submit(event: FormEvent): Promise<void> {
 		event.preventDefault();
