@@ -2,6 +2,7 @@
 import type { Locator, Page, Route } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createToken } from "./api.ts";
+import { NARROW } from "./axe.ts";
 import { follow, openSession, type Tab } from "./browser.ts";
 
 const API = /\/client\/v4\//;
@@ -116,6 +117,27 @@ describe("a page whose data cannot be loaded", () => {
 		}
 		await page.clock.fastForward(RETRY_MS);
 		await page.getByRole("alert").waitFor({ state: "detached" });
+	});
+});
+
+describe("a change that fails", () => {
+	it("says why where it is seen, also if its form is higher than the window", async () => {
+		const tab = await openSession("serve", "/console/gateways", { expected: EXPECTED });
+		const { page } = tab;
+		await page.setViewportSize(NARROW);
+		await page.getByRole("button", { name: "New gateway" }).click();
+		await page.getByLabel("Name").fill("errors");
+		await page.route(/\/ai-gateway\/gateways$/, broken("No storage"));
+		await page.getByRole("button", { name: "Create" }).click();
+		const alert = page.getByRole("alert").getByText("No storage.", { exact: true });
+		await alert.waitFor();
+		const isSeen = (): Promise<boolean> =>
+			alert.evaluate((element) => {
+				const { top, bottom } = element.getBoundingClientRect();
+				return top >= 0 && bottom <= element.ownerDocument.documentElement.clientHeight;
+			});
+		await expect.poll(isSeen).toBe(true);
+		await tab.close();
 	});
 });
 

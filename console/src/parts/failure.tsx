@@ -1,7 +1,7 @@
 import { Banner } from "@cloudflare/kumo/components/banner";
 import { Button } from "@cloudflare/kumo/components/button";
 import { Loader } from "@cloudflare/kumo/components/loader";
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { ApiError } from "../api/client.ts";
 import { content, focusIfLost } from "./focus.ts";
 
@@ -24,10 +24,16 @@ const HINTS: Readonly<Record<number, string>> = {
 
 export function Failure({ error, onRetry, retrying = false }: Props) {
 	const { status, code = 0 } = error instanceof ApiError ? error : { status: 0 };
+	const alert = useRef<HTMLDivElement>(null);
+	const isOfLoad = onRetry !== undefined;
 	// The button disappears with the message.
 	useEffect(() => () => focusIfLost(content()), []);
+	// The button that was pressed may be far below: at the end of a form or of a long table.
+	useEffect(() => {
+		if (error && !isOfLoad) alert.current?.scrollIntoView({ block: "nearest" });
+	}, [error, isOfLoad]);
 	return (
-		<div role="alert" className="failure">
+		<div ref={alert} role="alert" className="failure">
 			<FailureBanner text={withPoint(plain(error.message)) + (HINTS[code] ?? "")} />
 			{onRetry && status !== 403 && (
 				<Button size="sm" onClick={onRetry} icon={retrying ? <Loader size={14} /> : undefined}>
