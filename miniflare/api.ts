@@ -33,6 +33,27 @@ export interface TargetOptions {
 /** One of `ROUTES`: the targets in order, or an object with targets and settings. */
 export type RouteOptions = TargetOptions[] | { targets: TargetOptions[]; [setting: string]: unknown };
 
+/** Recorded answers: docs/local-binding.md. */
+export interface RecordingOptions {
+	/** In the folder of the Worker's configuration. Default: `recordings`. */
+	folder?: string;
+	/**
+	 * `once` (default): calls without a recording are recorded. `replay`: they fail; the default in CI. `record`: all calls are recorded
+	 * again. `off`. The environment variable GANGLION_RECORDINGS has precedence.
+	 */
+	mode?: "replay" | "once" | "record" | "off";
+	/** Fields of inputs that are not compared, such as `messages.*.id`. */
+	ignore?: string[];
+	/** Streams are replayed at this multiple of their recorded speed. Default: without waiting. */
+	speed?: number;
+}
+
+/** What a binding of the type `ai`, or a service binding, has beside {@link Options}. */
+export interface RecordedOptions {
+	/** Answers are recorded, and replayed: the name of a folder, or all settings. */
+	recordings?: string | RecordingOptions;
+}
+
 /** A gateway inside the caller's session. docs/configuration.md describes the settings. */
 export interface EmbeddedOptions {
 	/** The account that is billed. Default: `local`. */

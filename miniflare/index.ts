@@ -15,6 +15,8 @@ export type {
 	BackendOptions,
 	EmbeddedOptions,
 	Options,
+	RecordedOptions,
+	RecordingOptions,
 	RouteOptions,
 	TargetOptions,
 	UrlOptions,

@@ -172,6 +172,16 @@ function readEmbedded(options: Env, env: Env, platform?: string): EmbeddedSource
 	return { kind: "embedded", account: fields.account, variables: read, config };
 }
 
+/** The values of the variables that the options of a source name. */
+export const secretsOf = (source: Source): string[] =>
+	source.kind === "url"
+		? source.token === undefined
+			? []
+			: [source.token]
+		: Object.entries(source.variables).flatMap(([name, value]) =>
+				typeof value === "string" && !settingNames().has(name) ? [value] : [],
+			);
+
 /** Returns a value that is not an object unchanged: `configure` reports it. */
 const withoutRates = (limits: unknown = {}): unknown =>
 	typeof limits === "object" && limits !== null && !Array.isArray(limits)

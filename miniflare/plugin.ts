@@ -17,7 +17,15 @@ import { announceEngines, withLocalEngines } from "./engines.ts";
 import { announceModels, withLocalModels } from "./local-models.ts";
 import { type BindingClass, nodeStub } from "./node-stub.ts";
 import { readOptions, type Source } from "./options.ts";
-import { serviceName, servicesOf } from "./services.ts";
+import {
+	announceRecording,
+	type RecordedBinding,
+	recordedBindings,
+	recorderServices,
+} from "./recordings/recorded-binding.ts";
+import { readRecordingOption } from "./recordings/settings.ts";
+import { aiBinding, serviceName, servicesOf } from "./services.ts";
+import { unusedSecrets } from "./unused-secrets.ts";
 import { readIndex, vectorizeBinding } from "./vectorize.ts";
 
 const PLUGIN_NAME = "ganglion";
@@ -31,11 +39,13 @@ interface LocalBinding {
 	index?: ReturnType<typeof readIndex>["index"];
 	/** Set for a binding of the types of AI Search. */
 	search?: SearchFields;
+	/** Set if answers are recorded. */
+	recorded?: RecordedBinding;
 }
 
 export const ganglion: Plugin = {
 	bindingTypeDescription: "AI",
-	getBindings: async (options) => (await localBindings(options)).map(workerBinding),
+	getBindings: async (options) => (await localBindings(options)).flatMap(workerBindings),
 	async getNodeBindings(options) {
 		const stubs = (await localBindings(options)).map(
 			async (binding) => [binding.name, await nodeStub(classOf(binding))] as const,
@@ -47,7 +57,10 @@ export const ganglion: Plugin = {
 		const bindings = await localBindings(options);
 		announceEngines((line) => log.info(line));
 		announceModels((line) => log.info(line));
-		const services = bindings.map(({ source }) => servicesOf(source, root));
+		const services = bindings.map(async ({ recorded, source }) => {
+			if (recorded) announceRecording(recorded, (line) => log.info(line));
+			return [...(await servicesOf(source, root)), ...(recorded ? await recorderServices(recorded) : [])];
+		});
 		return (await Promise.all(services)).flat();
 	},
 };
@@ -55,12 +68,12 @@ export const ganglion: Plugin = {
 const classOf = ({ index, search, service }: LocalBinding): BindingClass =>
 	index ? "vectorize" : search ? searchClass(search) : service ? "service" : "ai";
 
-function workerBinding({ index, name, search, service, source }: LocalBinding): Worker_Binding {
-	if (index) return vectorizeBinding(name, source, index);
-	if (search) return searchBinding(name, source, search);
-	if (service) return { name, service: designator(source, service.entrypoint) };
-	const fetcher = { name: "fetcher", service: designator(source, "AI") };
-	return { name, wrapped: { moduleName: "cloudflare-internal:ai-api", innerBindings: [fetcher] } };
+function workerBindings({ index, name, recorded, search, service, source }: LocalBinding): Worker_Binding[] {
+	if (index) return [vectorizeBinding(name, source, index)];
+	if (search) return [searchBinding(name, source, search)];
+	if (recorded) return recordedBindings(recorded);
+	if (service) return [{ name, service: designator(source, service.entrypoint) }];
+	return [aiBinding(name, designator(source, "AI"))];
 }
 
 /** The account is in the props of the binding, which the Worker cannot change. */
@@ -97,6 +110,7 @@ async function localBindings(options: ParsedWorkerOptions): Promise<LocalBinding
 		return text.success ? [[name, text.data.value]] : [];
 	});
 	const env = { ...process.env, ...Object.fromEntries(texts) };
+	const session = { env, root: options.dev.rootPath, worker: config.name };
 	const found = bindings.map(async ([name, binding]): Promise<LocalBinding[]> => {
 		const own = OwnBinding.safeParse(binding);
 		if (!own.success) return [];
@@ -104,24 +118,24 @@ async function localBindings(options: ParsedWorkerOptions): Promise<LocalBinding
 		try {
 			if (isVectorize(type)) {
 				const { index, others } = readIndex(dev.options);
-				return [{ name, index, ...(await sourceFor(others, env)) }];
+				return [{ name, index, source: await sourceFor(others, env) }];
 			}
 			if (isAiSearch(type)) {
 				const { others, search } = readSearch(type, dev.options);
-				return [{ name, search, ...(await sourceFor(others, env)) }];
+				return [{ name, search, source: await sourceFor(others, env) }];
 			}
-			if (type !== "unsafe:service") return [{ name, ...(await sourceFor(dev.options, env)) }];
+			if (type !== "unsafe:service") return [await withRecordings({ name }, dev.options, session)];
 			const {
 				entrypoint,
 				environment: _e,
 				service: _s,
 				type: _t,
-				...options
+				...own
 			} = DeployedService.parse(dev.options);
 			// A running gateway is reached over HTTP, which cannot carry RPC.
-			if ("url" in options)
+			if ("url" in own)
 				throw new ConfigError(["dev.options.url: expected no such field of a service binding"]);
-			return [{ name, ...(await sourceFor(options, env)), service: { entrypoint } }];
+			return [await withRecordings({ name, service: { entrypoint } }, own, session)];
 		} catch (error) {
 			throw error instanceof ConfigError ? optionsError(error, name, config.name) : error;
 		}
@@ -129,11 +143,27 @@ async function localBindings(options: ParsedWorkerOptions): Promise<LocalBinding
 	return (await Promise.all(found)).flat();
 }
 
-async function sourceFor(options: Env, env: Env): Promise<{ source: Source }> {
+async function withRecordings(
+	binding: Omit<LocalBinding, "source">,
+	{ recordings, ...options }: Env,
+	{ env, root, worker }: { env: Env; root: string; worker: string },
+): Promise<LocalBinding> {
+	const { name, service } = binding;
+	const settings = readRecordingOption(recordings, { binding: name, env: process.env, root });
+	const source =
+		settings?.mode === "replay"
+			? readOptions(options, { ...unusedSecrets(options), ...env })
+			: await sourceFor(options, env);
+	if (!settings) return { ...binding, source };
+	const target = designator(source, service ? service.entrypoint : "AI");
+	return { ...binding, source, recorded: { name, worker, source, settings, target, isService: !!service } };
+}
+
+async function sourceFor(options: Env, env: Env): Promise<Source> {
 	const local = await withLocalModels(options, process.env);
 	const settings = local ? local.options : await withLocalEngines(options, process.env);
 	const source = readOptions(settings, { ...env, ...local?.secrets });
-	return { source: local && source.kind === "embedded" ? { ...source, written: options } : source };
+	return local && source.kind === "embedded" ? { ...source, written: options } : source;
 }
 
 function optionsError({ problems }: ConfigError, binding: string, worker: string): Error {

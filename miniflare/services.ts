@@ -2,7 +2,7 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Service, Worker_Binding } from "miniflare";
+import type { Service, ServiceDesignator, Worker_Binding } from "miniflare";
 import { startConverter } from "../scripts/documents/converter.ts";
 import { makeFolder } from "../scripts/make-folder.ts";
 import { DOCUMENTS_BINDING } from "../src/config/worker-bindings.ts";
@@ -31,9 +31,12 @@ const NAME_KEY = randomBytes(32);
 export function serviceName(source: Source): string {
 	const { kind, account, ...others } = source;
 	const identity = source.kind === "embedded" ? source.variables : { account, ...others };
-	const digest = createHmac("sha256", NAME_KEY).update(JSON.stringify(identity)).digest("hex");
-	return `ganglion:${kind}:${digest.slice(0, 12)}`;
+	return `ganglion:${kind}:${digestOf(identity)}`;
 }
+
+/** Not the same in two sessions. */
+export const digestOf = (identity: unknown): string =>
+	createHmac("sha256", NAME_KEY).update(JSON.stringify(identity)).digest("hex").slice(0, 12);
 
 /** @param stateRoot folder for the gateways' storage (accounts). */
 export async function servicesOf(source: Source, stateRoot: string): Promise<Service[]> {
@@ -52,9 +55,15 @@ export async function servicesOf(source: Source, stateRoot: string): Promise<Ser
 	}
 }
 
-type WorkerService = NonNullable<Extract<Service, { worker?: unknown }>["worker"]>;
+/** The runtime's own `Ai` object. */
+export const aiBinding = (name: string, service: ServiceDesignator): Worker_Binding => ({
+	name,
+	wrapped: { moduleName: "cloudflare-internal:ai-api", innerBindings: [{ name: "fetcher", service }] },
+});
 
-async function worker(
+export type WorkerService = NonNullable<Extract<Service, { worker?: unknown }>["worker"]>;
+
+export async function worker(
 	files: readonly { name: string; file: string }[],
 	parts: Partial<WorkerService>,
 ): Promise<WorkerService> {

@@ -19,8 +19,11 @@ import { buildWorker, ENTRY, place, withBuilding } from "./worker.ts";
 const OUTPUTS = [
 	"miniflare/index.js",
 	"miniflare/forward.js",
+	"miniflare/recorder.js",
+	"miniflare/vitest.js",
 	"miniflare/index.d.ts",
 	"miniflare/api.d.ts",
+	"miniflare/vitest.d.ts",
 	"NOTICES.txt",
 ];
 
@@ -40,13 +43,15 @@ await withBuilding(async (building) => {
 		entryPoints: [
 			{ in: "miniflare/index.ts", out: "index" },
 			{ in: "miniflare/forward.worker.ts", out: "forward" },
+			{ in: "miniflare/recordings/recorder.worker.ts", out: "recorder" },
+			{ in: "miniflare/vitest.ts", out: "vitest" },
 		],
 		outdir: join(building, "miniflare"),
 		bundle: true,
 		format: "esm",
 		platform: "node",
 		target: "node20",
-		external: ["miniflare", "cloudflare:workers", "workerd"],
+		external: ["miniflare", "cloudflare:test", "cloudflare:workers", "vitest", "workerd"],
 		define: {
 			GATEWAY_COMPATIBILITY_FLAGS: JSON.stringify(compatibility_flags),
 			GATEWAY_OBJECTS: JSON.stringify(durable_objects.bindings),

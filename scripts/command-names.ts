@@ -1,4 +1,4 @@
-/** Names of environment variables that the command reads besides the settings of a deployment. */
+/** Names of environment variables that the command and the Miniflare plugin read besides the settings of a deployment. */
 import { asQuestion, misspelledNames } from "../src/core/did-you-mean.ts";
 
 /** Those of commands that call a gateway. */
@@ -10,6 +10,7 @@ export const OF_THE_COMMAND = [
 	"GANGLION_HUB",
 	"GANGLION_MODELS",
 	"GANGLION_MODELS_MEMORY_GB",
+	"GANGLION_RECORDINGS",
 ];
 /** Other programs have shorter ones, such as COLS. */
 const MIN_CHARACTERS = 5;

@@ -17,6 +17,7 @@ const BUILT = [
 	"worker/index.js",
 	"miniflare/index.js",
 	"miniflare/index.d.ts",
+	"miniflare/recorder.js",
 	"cli/index.js",
 	"NOTICES.txt",
 ];

@@ -44,7 +44,7 @@ it("the table of docs/local-binding.md has each option", () => {
 	const named = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = ""]) => [
 		...cell.matchAll(/`(\w+)`/g),
 	]);
-	expect(named.map(([, name]) => name).sort()).toEqual([...SETTINGS, ...others].sort());
+	expect(named.map(([, name]) => name).sort()).toEqual([...SETTINGS, ...others, "recordings"].sort());
 });
 
 const ENGINE = { kind: "openai", url: "http://localhost:11434/v1", key: "ENGINE_KEY" };

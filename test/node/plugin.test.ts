@@ -59,6 +59,11 @@ it("answers with weights", async () => {
 	console.log(response);
 	expect(response).toContain("llama-3.2-1b-instruct-q4_k_m.gguf");
 });
+
+it("records", async () => {
+	const { response } = await env.RECORDED.run("@cf/meta/llama-3.2-1b-instruct", { prompt: "Reply with exactly: Recorded." });
+	expect(response).toBe("Recorded.");
+});
 `;
 
 const PROBING_SCRIPT = `
@@ -85,6 +90,7 @@ const BINDINGS = [
 	{ name: "DOCS", type: "ai_search", instance_name: "docs", dev: { plugin } },
 	{ name: "TEAM", type: "ai_search_namespace", namespace: "team-a", dev: { plugin } },
 	{ name: "LOCAL", type: "ai", dev: { plugin, options: { engine: "local" } } },
+	{ name: "RECORDED", type: "ai", dev: { plugin, options: { recordings: "answers" } } },
 ]
 	.map((binding) => `${JSON.stringify(binding)},`)
 	.join("");
@@ -119,6 +125,9 @@ beforeAll(() => {
 	const config = join(project.folder, "wrangler.jsonc");
 	writeFileSync(config, readFileSync(config, "utf8").replace('"bindings": [', `"bindings": [${BINDINGS}`));
 	writeFileSync(join(project.folder, "test/probe.test.ts"), PROBING_TEST);
+	const tests = join(project.folder, "vitest.config.ts");
+	const setup = 'defineConfig({ test: { setupFiles: ["ganglion/vitest"] },';
+	writeFileSync(tests, readFileSync(tests, "utf8").replace("defineConfig({", setup));
 	writeFileSync(join(project.folder, "scripts/probe.ts"), PROBING_SCRIPT);
 });
 afterEach(stopHosts);
@@ -198,8 +207,12 @@ describe("the example, with the plugin", () => {
 		const host = start({ ...project, env }, "node_modules/vitest/vitest.mjs", "run", "--config", config);
 		const { code, output } = await host.ended;
 		expect(code, output).toBe(0);
-		// Of the example 4, of this file 2, of rag 5 and of agent 6.
-		expect(output).toMatch(/Tests\s+17 passed/);
+		// Of the example 4, of this file 3, of rag 5 and of agent 6.
+		expect(output).toMatch(/Tests\s+18 passed/);
+		const file = readFileSync(join(project.folder, "answers/RECORDED/test/probe.test.ts.json"), "utf8");
+		expect(JSON.parse(file).recordings).toMatchObject([
+			{ test: "records", answers: [{ json: { response: "Recorded." } }] },
+		]);
 		expect(output).toMatch(/of process \d+/);
 		await expect.poll(() => isRunning(pidIn(output))).toBe(false);
 	});

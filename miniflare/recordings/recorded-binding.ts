@@ -1,0 +1,77 @@
+/** A binding whose answers are recorded: a Worker between it and its gateway. */
+import { join, relative } from "node:path";
+import type { Service, ServiceDesignator, Worker_Binding } from "miniflare";
+import { makeFolder } from "../../scripts/make-folder.ts";
+import { type Source, secretsOf } from "../options.ts";
+import { aiBinding, digestOf, type WorkerService, worker } from "../services.ts";
+import type { RecorderWorkerSettings } from "./recorder.worker.ts";
+import type { RecordingSettings } from "./settings.ts";
+
+const RECORDER = [{ name: "index.js", file: join(import.meta.dirname, "recorder.js") }];
+
+/** The prefix of the bindings for `ganglion/vitest`. */
+const TESTS = "GANGLION_RECORDINGS_";
+
+export interface RecordedBinding {
+	name: string;
+	/** The name of the Worker that has it. */
+	worker: string;
+	source: Source;
+	settings: RecordingSettings;
+	/** Its gateway. */
+	target: ServiceDesignator;
+	/** A service binding, and not an `Ai` object. */
+	isService: boolean;
+}
+
+const serviceName = (binding: RecordedBinding): string => `ganglion:recorder:${digestOf(binding)}`;
+
+export function recordedBindings(binding: RecordedBinding): Worker_Binding[] {
+	const { isService, name, target } = binding;
+	const service = serviceName(binding);
+	const { entrypoint } = target;
+	const own = isService
+		? { name, service: { name: service, ...(entrypoint !== undefined && { entrypoint }) } }
+		: aiBinding(name, { name: service });
+	if (process.env.VITEST === undefined) return [own];
+	return [own, { name: `${TESTS}${name}`, service: { name: service, entrypoint: "Tests" } }];
+}
+
+export async function recorderServices(binding: RecordedBinding): Promise<Service[]> {
+	const { settings, source, target, worker: file } = binding;
+	const { folder, ...others } = settings;
+	const name = serviceName(binding);
+	const disk = `${name}:files`;
+	makeFolder(folder);
+	const recorder: RecorderWorkerSettings = { ...others, file, secrets: secretsOf(source) };
+	const parts: Partial<WorkerService> = {
+		compatibilityFlags: ["nodejs_compat"],
+		bindings: [
+			{ name: "GATEWAY", service: target },
+			{ name: "FILES", service: { name: disk } },
+			{ name: "SETTINGS", json: JSON.stringify(recorder) },
+			aiBinding("AI", { name }),
+		],
+	};
+	return [
+		{ name, worker: await worker(RECORDER, parts) },
+		{ name: disk, disk: { path: folder, writable: true, allowDotfiles: true } },
+	];
+}
+
+const ACTIONS = {
+	replay: "is answered from the recordings",
+	once: "is answered from the recordings, and records other calls,",
+	record: "records all calls again",
+};
+
+const announced = new Set<string>();
+
+/** Each line once, because Miniflare asks for the services again on every reload. */
+export function announceRecording({ name, settings }: RecordedBinding, say: (line: string) => void): void {
+	const { folder, mode, root } = settings;
+	const line = `ganglion: ${name} ${ACTIONS[mode]} in ${relative(root, folder)}`;
+	if (announced.has(line)) return;
+	announced.add(line);
+	say(line);
+}

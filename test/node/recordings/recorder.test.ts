@@ -1,0 +1,374 @@
+/** What is recorded, what is replayed, and what a call without a recording is told. */
+import { describe, expect, it } from "vitest";
+import { Recorder, type RecorderSettings } from "../../../miniflare/recordings/recorder.ts";
+
+const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
+const FILE = "app.json";
+
+const runOf = (inputs: unknown, options?: object): Request =>
+	new Request("https://workers-binding.ai/run?version=3", {
+		method: "POST",
+		headers: {
+			"content-type": "application/json",
+			"cf-consn-model-id": LLAMA,
+			authorization: "Bearer of-the-caller",
+		},
+		body: JSON.stringify({ inputs, options: options ?? {} }),
+	});
+
+const json = (value: unknown, init?: ResponseInit): Response =>
+	new Response(JSON.stringify(value), { ...init, headers: { "content-type": "application/json" } });
+
+function recorderOf(settings: Partial<RecorderSettings>, files = new Map<string, string>()) {
+	const warnings: string[] = [];
+	const store = {
+		read: async (name: string) => files.get(name),
+		write: async (name: string, text: string) => void files.set(name, text),
+	};
+	const all: RecorderSettings = { mode: "once", ignore: [], secrets: [], ...settings };
+	const recorder = new Recorder(all, store, FILE, (line) => warnings.push(line));
+	return { files, recorder, warnings };
+}
+
+/** A gateway that gives these responses in turn, and the requests that it got. */
+function gateway(...responses: Response[]) {
+	const got: Request[] = [];
+	const forward = async (request: Request): Promise<Response> => {
+		got.push(request);
+		const response = responses.shift();
+		if (!response) throw new Error("The gateway was not expected to be called");
+		return response;
+	};
+	return { forward, got };
+}
+
+const closed = gateway().forward;
+const answersIn = (files: Map<string, string>, file = FILE) => {
+	const { recordings } = JSON.parse(files.get(file) ?? "");
+	return recordings.map(
+		({ test, input, answers }: { test?: string; input: unknown; answers: { json: unknown }[] }) => ({
+			...(test !== undefined && { test }),
+			input,
+			answers: answers.map(({ json }) => json),
+		}),
+	);
+};
+
+describe("a recorder", () => {
+	it("forwards a call with its body and headers, records it, and replays its status, headers and body", async () => {
+		const { files, recorder } = recorderOf({});
+		const sent = { response: "Hi" };
+		const headers = {
+			"content-type": "application/json",
+			"cf-ai-neurons": "0.5",
+			date: "now",
+			"set-cookie": "a=b",
+		};
+		const { forward, got } = gateway(new Response(JSON.stringify(sent), { status: 200, headers }));
+		const first = await recorder.answer(runOf({ prompt: "Hello" }), forward);
+		expect(await first.json()).toEqual(sent);
+		expect(got[0]?.headers.get("authorization")).toBe("Bearer of-the-caller");
+		expect(await got[0]?.json()).toEqual({ inputs: { prompt: "Hello" }, options: {} });
+		const text = files.get(FILE) ?? "";
+		expect(JSON.parse(text)).toEqual({
+			version: 1,
+			recordings: [
+				{
+					call: "run",
+					model: LLAMA,
+					input: { prompt: "Hello" },
+					answers: [
+						{
+							status: 200,
+							headers: { "content-type": "application/json", "cf-ai-neurons": "0.5" },
+							json: sent,
+						},
+					],
+				},
+			],
+		});
+		const again = await recorderOf({ mode: "replay" }, files).recorder.answer(
+			runOf({ prompt: "Hello" }),
+			closed,
+		);
+		expect(await again.text()).toBe(JSON.stringify(sent));
+		expect(again.headers.get("cf-ai-neurons")).toBe("0.5");
+		expect(files.get(FILE)).toBe(text);
+	});
+
+	it("compares inputs in any order of their fields, and without what differs in each run", async () => {
+		const { files, recorder } = recorderOf({ ignore: ["messages.*.id", "seed"] });
+		const messages = (id: string) => [{ role: "user", content: "Hello", id }];
+		const first = { messages: messages("1"), seed: 1, user: "alice", max_tokens: 5 };
+		const { forward } = gateway(json({ response: "Hi" }));
+		await recorder.answer(runOf(first, { gateway: { id: "a", metadata: { run: 1 } } }), forward);
+		expect(files.get(FILE)).not.toMatch(/alice|metadata|seed|"id":"1"/);
+		const second = { max_tokens: 5, user: "bob", seed: 2, messages: messages("2") };
+		const answer = await recorder.answer(
+			runOf(second, { gateway: { id: "a", metadata: { run: 2 } } }),
+			closed,
+		);
+		expect(await answer.json()).toEqual({ response: "Hi" });
+	});
+
+	it("keeps the size and the digest of bytes", async () => {
+		const { files, recorder } = recorderOf({});
+		const bytes = Array.from({ length: 300 }, (_, at) => at % 256);
+		const base64 = Buffer.from("a".repeat(900)).toString("base64");
+		await recorder.answer(runOf({ image: bytes, audio: base64 }), gateway(json({})).forward);
+		expect(answersIn(files)[0].input).toEqual({
+			image: expect.stringMatching(/^<300 numbers, sha256 [\da-f]{64}>$/),
+			audio: expect.stringMatching(/^<1200 characters, sha256 [\da-f]{64}>$/),
+		});
+	});
+
+	it("takes forms with the same fields for the same call", async () => {
+		const { recorder } = recorderOf({});
+		const request = () => {
+			const form = new FormData();
+			form.set("prompt", "a fox");
+			form.set("image", new File(["bytes"], "fox.png", { type: "image/png" }));
+			return new Request("https://workers-binding.ai/run?version=3&userInputs=%7B%7D", {
+				method: "POST",
+				headers: { "cf-consn-model-id": LLAMA },
+				body: form,
+			});
+		};
+		await recorder.answer(request(), gateway(json({ image: "1" })).forward);
+		expect(await (await recorder.answer(request(), closed)).json()).toEqual({ image: "1" });
+	});
+
+	it("has an answer for each of equal calls of a test, and repeats the last one", async () => {
+		const { files, recorder } = recorderOf({});
+		const { forward } = gateway(json(1), json(2));
+		recorder.begin("a.test.ts.json", "asks");
+		// Both wait for their answers at the same time.
+		await Promise.all([recorder.answer(runOf("x"), forward), recorder.answer(runOf("x"), forward)]);
+		const replaying = recorderOf({ mode: "replay" }, files).recorder;
+		replaying.begin("a.test.ts.json", "asks");
+		const given = [];
+		for (let call = 0; call < 3; call++)
+			given.push(await (await replaying.answer(runOf("x"), closed)).json());
+		expect(given).toEqual([1, 2, 2]);
+		replaying.begin("a.test.ts.json", "asks");
+		expect(await (await replaying.answer(runOf("x"), closed)).json()).toBe(1);
+	});
+
+	it("records a test again in the mode record, and leaves the others", async () => {
+		const { files, recorder } = recorderOf({});
+		for (const test of ["one", "two"]) {
+			recorder.begin(FILE, test);
+			await recorder.answer(runOf(`old of ${test}`), gateway(json(test)).forward);
+		}
+		const again = recorderOf({ mode: "record" }, files).recorder;
+		again.begin(FILE, "one");
+		const { forward } = gateway(json("new"), json("new too"));
+		await again.answer(runOf("new"), forward);
+		await again.answer(runOf("new"), forward);
+		expect(answersIn(files)).toEqual([
+			{ test: "one", input: "new", answers: ["new", "new too"] },
+			{ test: "two", input: "old of two", answers: ["two"] },
+		]);
+	});
+
+	it("replays a stream with its events, at once or at a multiple of its speed, and one that did not end", async () => {
+		const { files, recorder } = recorderOf({});
+		const parts = [
+			'data: {"response":"a"}\n\nda',
+			'ta: {"response": "b"}\n\n',
+			"event: end\ndata: [DONE]\n\n",
+		];
+		let part = 0;
+		const body = new ReadableStream<Uint8Array>({
+			async pull(controller) {
+				await new Promise((done) => setTimeout(done, 20));
+				const text = parts[part++];
+				if (text === undefined) controller.close();
+				else controller.enqueue(new TextEncoder().encode(text));
+			},
+		});
+		const headers = { "content-type": "text/event-stream" };
+		const { forward } = gateway(new Response(body, { headers }));
+		const text = await (await recorder.answer(runOf("stream"), forward)).text();
+		expect(text).toBe(parts.join(""));
+		const [{ answers }] = JSON.parse(files.get(FILE) ?? "").recordings;
+		expect(answers[0].events).toEqual([
+			{ at: expect.any(Number), json: { response: "a" } },
+			{ at: expect.any(Number), text: 'data: {"response": "b"}\n\n' },
+			{ at: expect.any(Number), text: "event: end\ndata: [DONE]\n\n" },
+		]);
+		expect(await (await recorder.answer(runOf("stream"), closed)).text()).toBe(text);
+		const slow = recorderOf({ mode: "replay", speed: 0.5 }, files).recorder;
+		const startedAt = performance.now();
+		expect(await (await slow.answer(runOf("stream"), closed)).text()).toBe(text);
+		expect(performance.now() - startedAt).toBeGreaterThan(60);
+
+		const broken = new ReadableStream<Uint8Array>({
+			start: (controller) => controller.enqueue(new TextEncoder().encode("data: 1\n\n")),
+			pull: (controller) => controller.error(new Error("Network connection lost")),
+		});
+		const cut = await recorder.answer(runOf("cut"), gateway(new Response(broken, { headers })).forward);
+		await expect(cut.text()).rejects.toThrow("Network connection lost");
+		const left = await recorder.answer(
+			runOf("left"),
+			gateway(
+				new Response(
+					new ReadableStream({ pull: (c) => c.enqueue(new TextEncoder().encode("data: 1\n\n")) }),
+					{ headers },
+				),
+			).forward,
+		);
+		const reader = left.body?.getReader();
+		await reader?.read();
+		await reader?.cancel();
+		for (const [input, reason] of [
+			["cut", "Network connection lost"],
+			["left", "the caller left"],
+		]) {
+			const again = (await recorder.answer(runOf(input), closed)).body?.getReader();
+			expect(new TextDecoder().decode((await again?.read())?.value)).toBe("data: 1\n\n");
+			const rest = async () => {
+				while (!(await again?.read())?.done);
+			};
+			await expect(rest(), input).rejects.toThrow(`The recorded stream did not end: ${reason}`);
+		}
+	});
+
+	it.each([401, 403, 408, 429, 500, 502, 503])("does not record status %d", async (status) => {
+		const { files, recorder, warnings } = recorderOf({});
+		const response = await recorder.answer(runOf("x"), gateway(json({}, { status })).forward);
+		expect(response.status).toBe(status);
+		expect(files.size).toBe(0);
+		expect(warnings).toEqual([`run("${LLAMA}") was not recorded: its status is ${status}`]);
+		expect(await (await recorder.answer(runOf("x"), gateway(json(2)).forward)).json()).toBe(2);
+	});
+
+	it("records no value that looks like a key, and none of the keys of the settings", async () => {
+		const { files, recorder, warnings } = recorderOf({ secrets: ["correct-horse-battery"] });
+		for (const secret of ["sk-proj-0123456789abcdefghij", "correct-horse-battery"]) {
+			const refused = await recorder.answer(runOf({ prompt: `My key is ${secret}` }), closed);
+			expect(refused.status).toBe(400);
+			expect(await refused.json()).toMatchObject({
+				internalCode: 8001,
+				description: expect.stringContaining("has a value that looks like a key"),
+			});
+			const answer = await recorder.answer(
+				runOf({ prompt: secret.length }),
+				gateway(json({ response: secret })).forward,
+			);
+			expect(await answer.json()).toEqual({ response: secret });
+			expect(warnings.pop()).toContain("its answer has a value that looks like a key");
+		}
+		expect(files.size).toBe(0);
+	});
+
+	it("does not record an answer of more than 5 MB", async () => {
+		const { files, recorder, warnings } = recorderOf({});
+		const answer = await recorder.answer(runOf("x"), gateway(json("a".repeat(5_000_000))).forward);
+		expect((await answer.text()).length).toBe(5_000_002);
+		expect(files.size).toBe(0);
+		expect(warnings[0]).toContain("was not recorded: its answer has 50000");
+	});
+
+	it("forwards what is about the gateway, and in the mode replay no websocket", async () => {
+		const { files, recorder } = recorderOf({ mode: "replay" });
+		const catalogue = new Request("https://workers-binding.ai/ai-api/models/search");
+		expect(await (await recorder.answer(catalogue, gateway(json([])).forward)).json()).toEqual([]);
+		const socket = new Request("https://workers-binding.ai/run", { headers: { upgrade: "websocket" } });
+		expect(await (await recorder.answer(socket, closed)).json()).toMatchObject({
+			internalCode: 7002,
+			description: "Websockets are not recorded",
+		});
+		expect(files.size).toBe(0);
+	});
+
+	it("writes the same file for the same calls in any order, with one line for each short value", async () => {
+		const texts = [];
+		for (const inputs of [
+			["a", "b"],
+			["b", "a"],
+		]) {
+			const { files, recorder } = recorderOf({});
+			for (const input of inputs) await recorder.answer(runOf(input), gateway(json(input)).forward);
+			texts.push(files.get(FILE));
+		}
+		expect(texts[0]).toBe(texts[1]);
+		expect(texts[0]?.split("\n")).toContain('\t\t\t"input": "a",');
+	});
+});
+
+describe("a call without a recording", () => {
+	/** What a file with one recording tells about another call. */
+	async function told(
+		recorded: { test?: string; input: unknown } | undefined,
+		asked: { test?: string; input: unknown },
+	) {
+		const files = new Map<string, string>();
+		if (recorded) {
+			const { recorder } = recorderOf({}, files);
+			if (recorded.test !== undefined) recorder.begin(FILE, recorded.test);
+			await recorder.answer(runOf(recorded.input), gateway(json(1)).forward);
+		}
+		const { recorder, warnings } = recorderOf({ mode: "replay" }, files);
+		if (asked.test !== undefined) recorder.begin(FILE, asked.test);
+		const response = await recorder.answer(runOf(asked.input), closed);
+		expect(response.status).toBe(404);
+		const { description, internalCode } = (await response.json()) as {
+			description: string;
+			internalCode: number;
+		};
+		expect(internalCode).toBe(7002);
+		expect(description).toBe(`${warnings[0]}. GANGLION_RECORDINGS=once records it`);
+		return description.slice(0, description.indexOf(". GANGLION"));
+	}
+	const call = `No recording answers run("${LLAMA}")`;
+
+	it("is told that there are none", async () => {
+		expect(await told(undefined, { input: "x" })).toBe(`${call}: app.json has no recordings`);
+		expect(await told({ input: "x" }, { input: "y", test: "asks" })).toBe(
+			`${call} of the test "asks": app.json has no recordings of this test`,
+		);
+	});
+
+	it("is told which test has it", async () => {
+		expect(await told({ input: "x", test: "one" }, { input: "x", test: "two" })).toBe(
+			`${call} of the test "two": app.json has this call only in the test "one"`,
+		);
+	});
+
+	it.each<[unknown, unknown, string]>([
+		[{ prompt: "a" }, { prompt: "b" }, 'input.prompt: recorded "a", sent "b"'],
+		[{ prompt: "a" }, { prompt: "a", seed: 1 }, "input.seed: recorded nothing, sent 1"],
+		[{ prompt: "a", seed: 1 }, { prompt: "a" }, "input.seed: recorded 1, sent nothing"],
+		[
+			{ messages: [{ role: "user", content: "a" }] },
+			{ messages: [{ role: "user", content: "b" }] },
+			'input.messages[0].content: recorded "a", sent "b"',
+		],
+		[
+			{ prompt: `${"long ".repeat(40)}end` },
+			{ prompt: `${"long ".repeat(40)}END` },
+			'input.prompt: recorded … long long long long long long long long long long long end", sent … long long long long long long long long long long long END"',
+		],
+	])("is told where %j and %j differ", async (recorded, sent, difference) => {
+		const description = await told({ input: recorded }, { input: sent });
+		expect(description).toBe(`${call}: the nearest recording in app.json differs at ${difference}`);
+	});
+});
+
+describe("a file of recordings", () => {
+	it.each([
+		["<<<<<<< ours", "app.json is not a file of recordings"],
+		['{"version":2,"recordings":[]}', "app.json has version 2 of the format"],
+	])("that is %j is refused, and is not written", async (text, message) => {
+		const files = new Map([[FILE, text]]);
+		for (const mode of ["replay", "once"] as const) {
+			const response = await recorderOf({ mode }, files).recorder.answer(runOf("x"), closed);
+			expect(await response.json()).toMatchObject({ description: expect.stringContaining(message) });
+		}
+		const { recorder, warnings } = recorderOf({ mode: "record" }, files);
+		await recorder.answer(runOf("x"), gateway(json(1)).forward);
+		expect(warnings[0]).toContain(message);
+		expect(files.get(FILE)).toBe(text);
+	});
+});

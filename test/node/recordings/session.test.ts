@@ -1,0 +1,189 @@
+/** Recordings of real bindings in a session of the runtime: what a call gave is what its recording gives, without the engine. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { Miniflare } from "miniflare";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { startSession } from "../plugin/session.ts";
+
+const PLUGIN = resolve("dist/miniflare/index.js");
+const KEY = "sk-of-the-engine-0123456789abcdef";
+
+/** `POST {binding, test?, member, parameters}` calls a method of a binding, and returns the result or the error in JSON. */
+const SCRIPT = `
+const shown = async (value) => {
+	if (value instanceof Response)
+		return { status: value.status, type: value.headers.get("content-type"), neurons: value.headers.get("cf-ai-neurons"), text: await value.text() };
+	if (value instanceof ReadableStream) return { stream: await new Response(value).text().catch((error) => String(error)) };
+	return value;
+};
+const withStream = (value) => JSON.parse(JSON.stringify(value ?? null), (key, field) =>
+	key === "body" && typeof field === "string" ? new Response(field).body : field);
+export default {
+	async fetch(request, env) {
+		const { binding, gateway, member, parameters, test } = await request.json();
+		if (test) await env["GANGLION_RECORDINGS_" + binding].begin(test.path, test.name);
+		const target = gateway ? env[binding].gateway(gateway, { beta: true }) : env[binding];
+		try {
+			return Response.json({ value: await shown(await target[member](...withStream(parameters))) });
+		} catch ({ name, message }) {
+			return Response.json({ thrown: { name, message } });
+		}
+	},
+};`;
+
+const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
+const chunk = (content: string) =>
+	`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;
+
+/** An engine that numbers its answers. */
+let answers = 0;
+const engine: Server = createServer(async (request, response) => {
+	let text = "";
+	for await (const part of request) text += part;
+	const { stream } = JSON.parse(text);
+	answers++;
+	if (stream) {
+		response.writeHead(200, { "content-type": "text/event-stream" });
+		response.write(chunk(`streamed ${answers}`));
+		return response.end("data: [DONE]\n\n");
+	}
+	response.setHeader("content-type", "application/json");
+	const message = { role: "assistant", content: `answer ${answers}` };
+	response.end(
+		JSON.stringify({
+			choices: [{ index: 0, message, finish_reason: "stop" }],
+			usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+		}),
+	);
+});
+
+let folder: string;
+let open: Miniflare | undefined;
+beforeAll(async () => {
+	await new Promise<void>((done) => engine.listen(0, "127.0.0.1", done));
+});
+afterEach(async () => {
+	await open?.dispose();
+	open = undefined;
+	vi.unstubAllEnvs();
+});
+afterAll(() => {
+	engine.close();
+	rmSync(folder, { recursive: true, force: true });
+});
+
+interface Asked {
+	binding?: string;
+	gateway?: string;
+	member?: string;
+	parameters: unknown[];
+	test?: { path: string; name: string };
+}
+
+/** A session with recordings in `folder`, and a function that calls its bindings. */
+async function session(mode: string): Promise<(asked: Asked) => Promise<unknown>> {
+	await open?.dispose();
+	vi.stubEnv("GANGLION_RECORDINGS", mode);
+	const { port } = engine.address() as AddressInfo;
+	const options = {
+		BACKENDS: { engine: { kind: "openai", url: `http://127.0.0.1:${port}`, key: "ENGINE_KEY" } },
+		ROUTES: { [LLAMA]: [{ backend: "engine" }] },
+		recordings: folder,
+	};
+	const vars: Record<string, string> = mode === "replay" ? {} : { ENGINE_KEY: KEY };
+	const miniflare = startSession(PLUGIN, {
+		app: { bindings: { AI: options }, services: { SERVICE: options }, vars, script: SCRIPT },
+	});
+	open = miniflare;
+	return async (asked) => {
+		const body = JSON.stringify({ binding: "AI", member: "run", ...asked });
+		const response = await miniflare.dispatchFetch("http://app", { method: "POST", body });
+		return response.json();
+	};
+}
+
+beforeAll(() => {
+	folder = mkdtempSync(join(tmpdir(), "ganglion-recordings-"));
+});
+
+describe("recordings of a session", () => {
+	const chat: Asked = { parameters: [LLAMA, { prompt: "Hello" }] };
+	const calls: Record<string, Asked> = {
+		"an answer": chat,
+		"a stream": { parameters: [LLAMA, { prompt: "Hello", stream: true }] },
+		"a response": { parameters: [LLAMA, { prompt: "Hello, response" }, { returnRawResponse: true }] },
+		"an image": {
+			parameters: [
+				"@cf/stabilityai/stable-diffusion-xl-base-1.0",
+				{ prompt: "a fox", width: 256, height: 256 },
+			],
+		},
+		"a sound as a stream": {
+			parameters: ["@cf/deepgram/nova-3", { audio: { body: "sound", contentType: "audio/mpeg" } }],
+		},
+		vectors: { parameters: ["@cf/baai/bge-m3", { text: ["a", "b"] }] },
+		"a refused input": { parameters: [LLAMA, { prompt: 1 }] },
+		"a gateway": {
+			gateway: "default",
+			parameters: [
+				{
+					provider: "workers-ai",
+					endpoint: LLAMA,
+					headers: { authorization: "Bearer secret-of-the-caller" },
+					query: { prompt: "Hello, gateway" },
+				},
+			],
+		},
+		"a service binding": { binding: "SERVICE", parameters: [LLAMA, { prompt: "Hello, service" }] },
+		"a stream of a service binding": {
+			binding: "SERVICE",
+			parameters: [LLAMA, { prompt: "Hello, service", stream: true }],
+		},
+		"a refused input of a service binding": { binding: "SERVICE", parameters: [LLAMA, { prompt: 1 }] },
+	};
+
+	it("answer every kind of call again, without the engine and its key", async () => {
+		const recording = await session("once");
+		const recorded: Record<string, unknown> = {};
+		for (const [name, call] of Object.entries(calls)) recorded[name] = await recording(call);
+		expect(recorded).toMatchObject({
+			"an answer": { value: { response: "answer 1" } },
+			"a stream": { value: { stream: expect.stringContaining("streamed 2") } },
+			"a response": { value: { status: 200, type: "application/json" } },
+			"a refused input": { thrown: { name: "AiError", message: expect.stringMatching(/^5006: /) } },
+			"a gateway": { value: { status: 200 } },
+			"a service binding": { value: { response: expect.stringMatching(/^answer \d$/) } },
+			"a refused input of a service binding": { thrown: { name: "AiError" } },
+		});
+		const asked = answers;
+		const replaying = await session("replay");
+		const replayed: Record<string, unknown> = {};
+		for (const [name, call] of Object.entries(calls)) replayed[name] = await replaying(call);
+		expect(replayed).toEqual(recorded);
+		expect(answers).toBe(asked);
+		expect(readdirSync(folder).sort()).toEqual(["AI", "SERVICE"]);
+		const text = readFileSync(join(folder, "AI/app.json"), "utf8");
+		expect(text).not.toContain(KEY);
+		expect(text).not.toContain("secret-of-the-caller");
+	});
+
+	it("are in a file for each file of tests, and refuse a call that they do not have", async () => {
+		const test = { path: "/app/test/ask.test.ts", name: "asks > once" };
+		answers = 100;
+		await (await session("once"))({ ...chat, test });
+		const file = JSON.parse(readFileSync(join(folder, "AI/app/test/ask.test.ts.json"), "utf8"));
+		expect(file.recordings.map(({ test }: { test: string }) => test)).toEqual(["asks > once"]);
+		const replaying = await session("replay");
+		expect(await replaying(chat)).toMatchObject({ value: { response: "answer 1" } });
+		expect(await replaying({ ...chat, test })).toMatchObject({ value: { response: "answer 101" } });
+		expect(await replaying({ parameters: [LLAMA, { prompt: "Hallo" }] })).toEqual({
+			thrown: {
+				name: "AiError",
+				message: `7002: No recording answers run("${LLAMA}") of the test "asks > once": the nearest recording in app/test/ask.test.ts.json differs at input.prompt: recorded "Hello", sent "Hallo". GANGLION_RECORDINGS=once records it`,
+			},
+		});
+	});
+});
