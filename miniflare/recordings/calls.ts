@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { isRecord, parseJson } from "../../src/core/json.ts";
+import { parseMultipart } from "../../src/dialects/media/multipart.ts";
 import type { Call } from "./recording-file.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -65,16 +66,14 @@ function withoutHeaders(content: unknown): unknown {
 	return others;
 }
 
-/** The fields of a form. The text that separates them differs in each request. */
+/** The parts of a form. The text that separates them differs in each request. A form that cannot be read is bytes. */
 async function formOf(body: Bytes, type: string): Promise<unknown> {
-	const form = await new Response(body, { headers: { "content-type": type } }).formData();
-	const fields = [...form].map(async ([name, value]) => {
-		if (typeof value === "string") return [name, value];
-		const bytes = new Uint8Array(await value.arrayBuffer());
-		const content = digestOf(`${bytes.length} bytes`, bytes);
-		return [name, { name: value.name, type: value.type, content }];
-	});
-	return Object.fromEntries(await Promise.all(fields));
+	const form = await parseMultipart(body, type).catch(() => undefined);
+	return form
+		? form.parts.map((part) =>
+				"value" in part ? part : { ...part, bytes: digestOf(`${part.bytes.length} bytes`, part.bytes) },
+			)
+		: digestOf(`${body.length} bytes`, body);
 }
 
 /** The value without the fields at the paths, and with digests for bytes. `path`: of the value. */

@@ -84,7 +84,7 @@ export class Recorder {
 			return mode === "replay" ? missing("Websockets are not recorded") : forward(request);
 		const scope = this.#scope;
 		const startedAt = performance.now();
-		const body = new Uint8Array(await request.arrayBuffer());
+		const body = new Uint8Array(await request.clone().arrayBuffer());
 		const call: Call = { test: scope.test, ...(await readCall(request, body, ignore)) };
 		const key = keyOf(call);
 		const place = scope.calls.get(key) ?? 0;
@@ -96,7 +96,7 @@ export class Recorder {
 				`${describeCall(call)} has a value that looks like a key, and recordings are files of a repository: remove it, or name its field in options.recordings.ignore`,
 			);
 		if (!scope.recorded.has(key)) scope.recorded.set(key, new Map());
-		const response = await forward(new Request(request, body.length > 0 ? { body } : {}));
+		const response = await forward(request);
 		if (!isRecordable(response.status)) {
 			this.#warn(`${describeCall(call)} was not recorded: its status is ${response.status}`);
 			return response;

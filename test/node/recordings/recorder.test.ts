@@ -122,20 +122,54 @@ describe("a recorder", () => {
 		});
 	});
 
-	it("takes forms with the same fields for the same call", async () => {
-		const { recorder } = recorderOf({});
-		const request = () => {
+	it.each([
+		["with its boundary", (type: string) => type],
+		["as the binding sends it, without one", () => "multipart/form-data"],
+	])("takes forms with the same parts for the same call: a type %s", async (_, typeOf) => {
+		const { files, recorder } = recorderOf({});
+		const request = async () => {
 			const form = new FormData();
 			form.set("prompt", "a fox");
-			form.set("image", new File(["bytes"], "fox.png", { type: "image/png" }));
-			return new Request("https://workers-binding.ai/run?version=3&userInputs=%7B%7D", {
+			for (const name of ["1", "2"])
+				form.append("image", new File([name], `${name}.png`, { type: "image/png" }));
+			const response = new Response(form);
+			const type = typeOf(response.headers.get("content-type") ?? "");
+			return new Request("https://workers-binding.ai/run?version=3&userInputs=%7B%22a%22%3A1%7D", {
 				method: "POST",
-				headers: { "cf-consn-model-id": LLAMA },
-				body: form,
+				headers: { "cf-consn-model-id": LLAMA, "content-type": type },
+				body: await response.bytes(),
 			});
 		};
-		await recorder.answer(request(), gateway(json({ image: "1" })).forward);
-		expect(await (await recorder.answer(request(), closed)).json()).toEqual({ image: "1" });
+		await recorder.answer(await request(), gateway(json({ image: "1" })).forward);
+		expect(await (await recorder.answer(await request(), closed)).json()).toEqual({ image: "1" });
+		const image = (name: string) => ({
+			...{ name: "image", filename: `${name}.png`, contentType: "image/png" },
+			bytes: expect.stringMatching(/^<1 bytes, sha256 /),
+		});
+		expect(answersIn(files)[0].input).toEqual({
+			a: 1,
+			body: [{ name: "prompt", value: "a fox" }, image("1"), image("2")],
+		});
+	});
+
+	it.each([
+		["text/plain", "no JSON"],
+		["application/json", "{"],
+		["multipart/form-data", "no form"],
+		["application/octet-stream", ""],
+		["", "\u0000"],
+	])("forwards a body of the type %j that cannot be read: %j", async (type, body) => {
+		const { recorder } = recorderOf({});
+		const request = () =>
+			new Request("https://workers-binding.ai/run", {
+				method: "POST",
+				headers: { "content-type": type },
+				body,
+			});
+		const { forward, got } = gateway(json(1, { status: 400 }));
+		await recorder.answer(request(), forward);
+		expect(await got[0]?.text()).toBe(body);
+		expect((await recorder.answer(request(), closed)).status).toBe(400);
 	});
 
 	it("has an answer for each of equal calls of a test, and repeats the last one", async () => {
