@@ -12,6 +12,7 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import { parseRecord } from "../core/json.ts";
 import { decodeBase64, encodeBase64 } from "../media/base64.ts";
+import { decodeUtf8 } from "../media/utf8.ts";
 
 /** What a backend seals and opens for one call. */
 export interface Seals {
@@ -103,7 +104,7 @@ export class AccountSeals implements Seals {
 		try {
 			const content = decipher.update(seal.subarray(HEAD_BYTES + NONCE_BYTES, seal.length - TAG_BYTES));
 			decipher.final();
-			const { backend, model, value } = parseRecord(new TextDecoder().decode(content)) ?? {};
+			const { backend, model, value } = parseRecord(decodeUtf8(content)) ?? {};
 			return backend === target.backend && model === target.model ? value : undefined;
 		} catch {
 			// It was altered, or another account or deployment made it.

@@ -9,6 +9,7 @@ import type { StartTimer } from "../core/lazy-timer.ts";
 import { BufferHold } from "../core/process-counts.ts";
 import { badInput } from "../dialects/invalid-input.ts";
 import { concat, release } from "../media/bytes.ts";
+import { decodeStrictUtf8 } from "../media/utf8.ts";
 import type { SizeLimits } from "../pipeline/limits.ts";
 import type { Inputs } from "../pipeline/request.ts";
 import { decompress, encodingOf, tooLarge, undecodable } from "./decompress.ts";
@@ -254,12 +255,10 @@ export async function readStream(
 	return concat(chunks);
 }
 
-const STRICT_UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
-
 export function parseJson(bytes: Uint8Array, limits: Pick<SizeLimits, "jsonDepth">): unknown {
 	let text: string;
 	try {
-		text = STRICT_UTF8.decode(bytes);
+		text = decodeStrictUtf8(bytes);
 	} catch {
 		throw invalidUtf8();
 	}

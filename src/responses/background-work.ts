@@ -12,6 +12,7 @@ import { toAiError } from "../core/errors.ts";
 import { isRecord } from "../core/json.ts";
 import { responsesError } from "../dialects/responses/errors.ts";
 import { concat } from "../media/bytes.ts";
+import { decodeUtf8 } from "../media/utf8.ts";
 import type { WorkHandler, WorkRun } from "../storage/queue/work.ts";
 import { PulledStream } from "../streams/pulled-stream.ts";
 import type { BackgroundRequest } from "./background-request.ts";
@@ -212,7 +213,7 @@ class BackgroundRun {
 function batchOf(parts: readonly Uint8Array[]): EventBatch {
 	const content = concat(parts);
 	const first = sequenceOf(content) ?? 0;
-	const all = new TextDecoder().decode(content).matchAll(/"sequence_number" *: *(\d+)/g);
+	const all = decodeUtf8(content).matchAll(/"sequence_number" *: *(\d+)/g);
 	const last = [...all].reduce((highest, [, number]) => Math.max(highest, Number(number)), first);
 	return { first, last, content };
 }

@@ -3,6 +3,7 @@
  * the observers take it from here.
  */
 import { Buffer } from "node:buffer";
+import { decodeUtf8 } from "../media/utf8.ts";
 
 interface CompleteBody {
 	text(): string;
@@ -17,7 +18,7 @@ const bodies = new WeakMap<Response, CompleteBody>();
 export function completeResponse(
 	body: string | Uint8Array<ArrayBuffer>,
 	init: ResponseInit,
-	text = (): string => (typeof body === "string" ? body : new TextDecoder().decode(body)),
+	text = (): string => (typeof body === "string" ? body : decodeUtf8(body)),
 ): Response {
 	const response = new Response(body, init);
 	const bytes = (): Uint8Array<ArrayBuffer> =>

@@ -5,6 +5,7 @@
  * The objects follow one another, or are the items of an outermost array. Other bytes between them are ignored.
  */
 import { isRecord, parseJson } from "../core/json.ts";
+import { decodeUtf8 } from "../media/utf8.ts";
 
 /** Longer texts are empty in the outline. */
 const MAX_TEXT_BYTES = 256;
@@ -123,7 +124,7 @@ export class JsonOutlines {
 
 	#complete(length: number): void {
 		if (length > MAX_OUTLINE_BYTES) return;
-		const outline = parseJson(new TextDecoder().decode(this.#kept.subarray(0, length)));
+		const outline = parseJson(decodeUtf8(this.#kept.subarray(0, length)));
 		if (isRecord(outline)) this.#onOutline(outline);
 	}
 }

@@ -4,6 +4,7 @@
  */
 import { createParser } from "eventsource-parser";
 import { type AiError, toAiError } from "../core/errors.ts";
+import { Utf8Pieces } from "../media/utf8.ts";
 import { DeltaEvent, type EventTemplate, Output, type Surroundings } from "./delta-event.ts";
 import { PulledStream, type Source } from "./pulled-stream.ts";
 
@@ -67,7 +68,7 @@ const NO_BYTES = new Uint8Array();
 function parseEvents(from: Source<Uint8Array>): Source<EventPiece> {
 	let events: StreamEvent[] = [];
 	let ended = false;
-	const decoder = new TextDecoder();
+	const text = new Utf8Pieces();
 	const parser = createParser({
 		onEvent: ({ data }) => events.push({ data }),
 		onComment: (comment) => events.push({ comment }),
@@ -78,7 +79,7 @@ function parseEvents(from: Source<Uint8Array>): Source<EventPiece> {
 			const bytes = await from.pull();
 			ended = bytes === undefined;
 			// A last event without its blank line counts: all clients accept it.
-			parser.feed(ended ? `${decoder.decode()}\n\n` : decoder.decode(bytes, { stream: true }));
+			parser.feed(bytes ? text.decode(bytes) : `${text.end()}\n\n`);
 			const piece = { bytes: bytes ?? NO_BYTES, events };
 			events = [];
 			return piece;

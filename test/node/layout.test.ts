@@ -172,6 +172,13 @@ describe("layout", () => {
 		expect(circleIn(new Map(all.map((file) => [file, importsIn(file)])))).toEqual([]);
 	});
 
+	it("decodes UTF-8 as a whole in one place, because the runtime's decoder is slow for large texts", () => {
+		const decodes = /new TextDecoder\((?:"utf-?8".*)?\)\s*\.decode\((?!.*stream: true)/i;
+		expect(sourcesIn("src").filter((file) => decodes.test(readFileSync(file, "utf8")))).toEqual([]);
+		expect("new TextDecoder().decode(bytes)").toMatch(decodes);
+		expect('new TextDecoder("utf-8", { fatal: true }).decode(bytes)').toMatch(decodes);
+	});
+
 	it("finds circles", () => {
 		const imports = { a: ["b"], b: ["c", "d"], c: [], d: ["e"], e: ["b"] };
 		expect(circleIn(new Map(Object.entries(imports)))).toEqual(["b", "d", "e", "b"]);

@@ -8,6 +8,7 @@
 import { AiError } from "../../core/errors.ts";
 import { parseRecord } from "../../core/json.ts";
 import { decodeBase64, splitDataUrl } from "../../media/base64.ts";
+import { decodeUtf8 } from "../../media/utf8.ts";
 import type { ChatMessage, ContentPart, ToolCall } from "../../tasks/text-generation/types.ts";
 import { openMessage } from "../sealed-messages.ts";
 import type { Seals } from "../seals.ts";
@@ -172,5 +173,5 @@ const essenceOf = (contentType: string): string | undefined => contentType.split
 function textOfBase64(data: string): string {
 	const bytes = decodeBase64(data);
 	if (!bytes) throw new AiError("invalidData");
-	return new TextDecoder().decode(bytes);
+	return decodeUtf8(bytes);
 }

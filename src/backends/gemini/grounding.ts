@@ -3,6 +3,7 @@
  * answer and its citations.
  */
 import * as z from "zod";
+import { decodeUtf8 } from "../../media/utf8.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import type { ChatDelta, EngineSearch, WebSearchCall } from "../../tasks/text-generation/types.ts";
 import { searchDeltas, searchesFor } from "../engine-search.ts";
@@ -80,7 +81,7 @@ function placeOf(
 	text: string,
 	bytes: Uint8Array,
 ): { start_index: number; end_index: number } | undefined {
-	const lengthOf = (end: number): number => new TextDecoder().decode(bytes.subarray(0, end)).length;
+	const lengthOf = (end: number): number => decodeUtf8(bytes.subarray(0, end)).length;
 	const place = { start_index: lengthOf(startIndex ?? 0), end_index: lengthOf(endIndex) };
 	if (!segment || text.slice(place.start_index, place.end_index) === segment) return place;
 	const found = text.indexOf(segment);

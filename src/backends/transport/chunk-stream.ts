@@ -7,6 +7,7 @@
 import type { AiError } from "../../core/errors.ts";
 import { isRecord, parseJson, parseLooseJson } from "../../core/json.ts";
 import { type Usage, usageOf } from "../../core/usage.ts";
+import { decodeUtf8 } from "../../media/utf8.ts";
 import { EventTemplate } from "../../streams/delta-event.ts";
 import type { EventFormat } from "../../streams/event-splitter.ts";
 import { DONE, type EventPiece, isDone, type StreamEvent, textOf } from "../../streams/sse.ts";
@@ -89,7 +90,6 @@ export class ChunkReader implements EventReader {
 	#choicesUsage: Usage | undefined;
 	/** `#events` differs from the received bytes. */
 	#isChanged = false;
-	readonly #decoder = new TextDecoder();
 	#text: EventTextReader | undefined;
 	readonly #revise: ReviseChunk | undefined;
 	#error: AiError | undefined;
@@ -127,7 +127,7 @@ export class ChunkReader implements EventReader {
 			events.push(delta);
 			return undefined;
 		}
-		const text = this.#decoder.decode(event);
+		const text = decodeUtf8(event);
 		// Most events are one `data` line. The parser handles all others.
 		if (text.startsWith(DATA) && text.indexOf("\n") === text.length - 2 && !text.includes("\r")) {
 			this.lastWasEvent = true;
@@ -175,7 +175,7 @@ export class ChunkReader implements EventReader {
 	}
 
 	readTogether(bytes: Uint8Array, count: number): boolean {
-		const text = this.#decoder.decode(bytes);
+		const text = decodeUtf8(bytes);
 		const isLast = text.endsWith(DONE);
 		if (isLast && !this.#hasChoice) return false;
 		const chunks = isLast

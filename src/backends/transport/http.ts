@@ -7,6 +7,7 @@ import type { z } from "zod";
 import type { AiError } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
 import type { Media } from "../../media/media.ts";
+import { decodeUtf8 } from "../../media/utf8.ts";
 import { callOut, type OutgoingRequest } from "../../outbound/call-out.ts";
 import type { Deadline } from "../../outbound/deadline.ts";
 import { REPLY } from "../../outbound/limits.ts";
@@ -86,8 +87,8 @@ async function readFile(reply: OpenReply): Promise<Media> {
 	const { call, response } = reply;
 	const bytes = await readBytes(reply);
 	const isJson = mediaType(response) === "application/json";
-	if (isJson || TEXT_BEGINNING.test(UTF8.decode(bytes.subarray(0, 16)))) {
-		const text = UTF8.decode(bytes);
+	if (isJson || TEXT_BEGINNING.test(decodeUtf8(bytes.subarray(0, 16)))) {
+		const text = decodeUtf8(bytes);
 		const value = parseJson(text);
 		if (isErrorBody(value)) throw failureOfBody(call, value);
 		if (isJson || value !== undefined || !text.trimStart().startsWith("{"))
@@ -262,7 +263,7 @@ async function failureOfResponse(
 		return { bytes: new Uint8Array() };
 	});
 	const { status, headers } = response;
-	return failureOfStatus(call, { status, headers, text: UTF8.decode(bytes), streams });
+	return failureOfStatus(call, { status, headers, text: decodeUtf8(bytes), streams });
 }
 
 async function readValue<Schema extends z.ZodType, Other>(
@@ -284,12 +285,10 @@ async function readValue<Schema extends z.ZodType, Other>(
 	throw failureOfShape(call, `a reply of ${path}`, text);
 }
 
-const UTF8 = new TextDecoder();
-
 function readText(reply: OpenReply): Promise<string> {
 	const { response } = reply;
 	if (isShort(response, REPLY.valueBytes)) return readShort(reply, () => response.text());
-	return readBytes(reply).then((bytes) => UTF8.decode(bytes));
+	return readBytes(reply).then((bytes) => decodeUtf8(bytes));
 }
 
 async function readBytes({ call, response, deadline }: OpenReply): Promise<Uint8Array<ArrayBuffer>> {

@@ -7,6 +7,7 @@ import { createParser } from "eventsource-parser";
 import type { z } from "zod";
 import type { AiError } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
+import { decodeUtf8 } from "../../media/utf8.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 import { EventStream, isDone, type StreamEvent } from "../../streams/sse.ts";
 import type { StreamedOutput } from "../../tasks/task.ts";
@@ -77,7 +78,6 @@ class OutputReader<Output> implements EventReader {
 	done = false;
 	readonly #call: Call;
 	readonly #format: OutputFormat<Output>;
-	readonly #decoder = new TextDecoder();
 	readonly #parser = createParser({
 		onEvent: ({ event, data }) => this.#readData(event, data),
 	});
@@ -95,7 +95,7 @@ class OutputReader<Output> implements EventReader {
 		this.#events = events;
 		this.#failure = undefined;
 		this.#ifMalformed = ifMalformed;
-		this.#parser.feed(this.#decoder.decode(event));
+		this.#parser.feed(decodeUtf8(event));
 		return this.#failure;
 	}
 

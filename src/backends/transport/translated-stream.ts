@@ -9,6 +9,7 @@
 import { createParser } from "eventsource-parser";
 import type { z } from "zod";
 import { AiError } from "../../core/errors.ts";
+import { decodeUtf8 } from "../../media/utf8.ts";
 import { type DeltaContent, DeltaEvent, EventTemplate, Output } from "../../streams/delta-event.ts";
 import type { EventFormat } from "../../streams/event-splitter.ts";
 import { type EventPiece, isDone, type StreamEvent, textOf } from "../../streams/sse.ts";
@@ -137,7 +138,6 @@ class TranslatingReader implements EventReader {
 	#ifMalformed: FailureOfCall | undefined;
 	/** The last template, with the fields that the chunks have in common. */
 	#templated: (Heading & { template: EventTemplate | undefined }) | undefined;
-	readonly #decoder = new TextDecoder();
 	readonly #parser = createParser({
 		onEvent: ({ event, data }) => {
 			// Events that are parted by one line break have the name of the last.
@@ -166,7 +166,7 @@ class TranslatingReader implements EventReader {
 			events.push(new DeltaEvent(template, delta.text, delta.content));
 			return undefined;
 		}
-		const text = this.#decoder.decode(event);
+		const text = decodeUtf8(event);
 		const [plain, name, data] = (this.format === "sse" && PLAIN_EVENT.exec(text)) || [];
 		if (plain !== undefined && data !== undefined) this.#readData(name, data);
 		else if (this.format === "sse") this.#parser.feed(BLANK_END.test(text) ? text : `${text}\n`);

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { Media } from "../../media/media.ts";
+import { decodeUtf8 } from "../../media/utf8.ts";
 import { badInput } from "../invalid-input.ts";
 
 type Bytes = Media["bytes"];
@@ -97,7 +98,7 @@ async function partOf(name: string, value: string | File): Promise<FormPart> {
 }
 
 function firstBoundary(bytes: Bytes): string {
-	const line = new TextDecoder().decode(bytes.subarray(0, 128)).trimStart().split(/\r?\n/, 1)[0] ?? "";
+	const line = decodeUtf8(bytes.subarray(0, 128)).trimStart().split(/\r?\n/, 1)[0] ?? "";
 	return line.startsWith("--") ? line.slice(2).trimEnd() : "";
 }
 

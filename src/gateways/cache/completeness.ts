@@ -4,6 +4,7 @@
  */
 import { createParser } from "eventsource-parser";
 import { isRecord, parseJson } from "../../core/json.ts";
+import { decodeUtf8 } from "../../media/utf8.ts";
 import { isDone } from "../../streams/sse.ts";
 
 /** The last event of a complete stream: Anthropic's Messages, OpenAI's Responses and images. */
@@ -23,9 +24,9 @@ export function isCompleteAnswer(contentType: string, bytes: Uint8Array): boolea
 	const [type = ""] = contentType.toLowerCase().split(";", 1);
 	switch (type.trim()) {
 		case "text/event-stream":
-			return isCompleteStream(new TextDecoder().decode(bytes));
+			return isCompleteStream(decodeUtf8(bytes));
 		case "application/json":
-			return isCompleteJson(parseJson(new TextDecoder().decode(bytes)));
+			return isCompleteJson(parseJson(decodeUtf8(bytes)));
 		default:
 			return bytes.length > 0;
 	}

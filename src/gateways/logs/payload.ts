@@ -1,6 +1,7 @@
 /** The bodies of a request in its log. */
 import { Buffer } from "node:buffer";
 import { copied } from "../../core/copied.ts";
+import { decodeUtf8, Utf8Pieces } from "../../media/utf8.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 import type { StepBody } from "../request.ts";
 import type { Payload } from "./log-row.ts";
@@ -34,7 +35,7 @@ export function requestBody({ content }: StepBody, max: number): LoggedBody | un
 		const { bytes } = content;
 		return {
 			size: bytes.length,
-			...(max > 0 && { payload: payloadOf(new TextDecoder().decode(bytes), max) }),
+			...(max > 0 && { payload: payloadOf(decodeUtf8(bytes), max) }),
 		};
 	}
 	if (max === 0) return undefined;
@@ -60,18 +61,18 @@ interface TapOptions {
 /** Passes a body through, and collects its size and text. The reader decides the pace. */
 export function tapped(body: ReadableStream<Uint8Array>, { max, begun, ended }: TapOptions): ResponseTap {
 	const source = PulledStream.sourceOf(body);
-	const decoder = new TextDecoder();
+	const pieces = new Utf8Pieces();
 	let text = "";
 	let size = 0;
 	const keep = (piece: Uint8Array | undefined): Uint8Array | undefined => {
 		begun();
 		if (!piece) {
-			text += decoder.decode();
+			text += pieces.end();
 			ended("complete");
 			return undefined;
 		}
 		size += piece.length;
-		if (max > 0 && text.length <= max) text += decoder.decode(piece, { stream: true });
+		if (max > 0 && text.length <= max) text += pieces.decode(piece);
 		return piece;
 	};
 	const fail = (error: unknown): never => {

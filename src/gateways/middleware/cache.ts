@@ -3,6 +3,7 @@
  * nothing. A cache that fails is a miss.
  */
 import { HeaderTemplates } from "../../core/header-templates.ts";
+import { decodeUtf8 } from "../../media/utf8.ts";
 import { completeBodyOf, completeResponse } from "../../streams/complete-body.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { answerHeaders } from "../answer-headers.ts";
@@ -92,7 +93,7 @@ function answerFromCache(answer: CachedAnswer, { exchange, settings, step }: Gat
 	});
 	const headers = kept.templates.fill(Object.keys(own).join(), fixed, own);
 	return completeResponse(answer.body, { headers }, () => {
-		kept.text ??= new TextDecoder().decode(answer.body);
+		kept.text ??= decodeUtf8(answer.body);
 		return kept.text;
 	});
 }

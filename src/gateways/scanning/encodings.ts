@@ -4,6 +4,7 @@
  */
 import { own } from "../../core/own.ts";
 import { decodeBase64 } from "../../media/base64.ts";
+import { decodeUtf8 } from "../../media/utf8.ts";
 
 const DATA_ADDRESS = /data:([^,"'<>]{0,100}),/gi;
 const WHOLE_DATA_ADDRESS = /^\s{0,9}data:([^,]{0,100}),/i;
@@ -11,7 +12,6 @@ const WHOLE_DATA_ADDRESS = /^\s{0,9}data:([^,]{0,100}),/i;
 export const BASE64_ADDRESS = /^\s{0,9}data:[^,]{0,100};\s{0,9}base64\s{0,9},[\w+/=%\r\n-]*$/i;
 /** Ends a `data:` address inside a text. */
 const ADDRESS_END = /[\s"'<>)]/g;
-export const UTF_8 = new TextDecoder();
 
 export function* dataAddresses(text: string): Generator<{ type: string; data: string }> {
 	const [head, type = ""] = WHOLE_DATA_ADDRESS.exec(text) ?? [];
@@ -36,7 +36,7 @@ export const base64Bytes = (text: string): Uint8Array | undefined =>
 
 export const percentDecoded = (text: string): string =>
 	text.replace(/(?:%[0-9a-f]{2}){1,1000}/gi, (run) =>
-		UTF_8.decode(Uint8Array.fromHex(run.replaceAll("%", ""))),
+		decodeUtf8(Uint8Array.fromHex(run.replaceAll("%", ""))),
 	);
 
 /** `\u0040`, `\u{40}`, `\x40`; and of HTML `&#64;`, `&#x40;` and names of marks that occur in numbers and addresses. */
@@ -127,7 +127,7 @@ const IS_PRINTABLE = /^[\t\n\r\x20-\x7e]{8,400}$/;
 export const embeddedBase64 = (text: string): string[] =>
 	[...text.matchAll(EMBEDDED_BASE64)].flatMap(([run]) => {
 		const bytes = base64Bytes(run.replaceAll("=", ""));
-		const decoded = bytes && UTF_8.decode(bytes);
+		const decoded = bytes && decodeUtf8(bytes);
 		return decoded !== undefined && IS_PRINTABLE.test(decoded) ? [decoded] : [];
 	});
 

@@ -7,6 +7,7 @@
  */
 import { isRecord, parseJson } from "../../core/json.ts";
 import { summaryText } from "../../dialects/responses/summary.ts";
+import { decodeUtf8 } from "../../media/utf8.ts";
 import {
 	BASE64_ADDRESS,
 	base64Bytes,
@@ -17,7 +18,6 @@ import {
 	hasEscapes,
 	percentDecoded,
 	plainCharacters,
-	UTF_8,
 	unescaped,
 } from "./encodings.ts";
 
@@ -93,7 +93,7 @@ export class TextCollector {
 
 	/** Read as UTF-8 and as the character set of the type or of its mark, because the receiver may follow either. */
 	bytes(bytes: Uint8Array, contentType = "", encodings = MAX_ENCODINGS): void {
-		this.#decoded(UTF_8.decode(bytes), encodings);
+		this.#decoded(decodeUtf8(bytes), encodings);
 		const [, named = ""] = /charset="?([\w-]+)/i.exec(contentType) ?? [];
 		const mark = UTF_16_MARKS.find(({ first, second }) => bytes[0] === first && bytes[1] === second);
 		for (const charset of [named.toLowerCase(), mark?.charset ?? ""])

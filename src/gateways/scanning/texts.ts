@@ -5,6 +5,7 @@
 import { createParser } from "eventsource-parser";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { summaryText } from "../../dialects/responses/summary.ts";
+import { decodeStrictUtf8, decodeUtf8 } from "../../media/utf8.ts";
 import { isDone, SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 
 /** Names, ids and enumerations. */
@@ -77,7 +78,7 @@ export function responseTexts(contentType: string, bytes: Uint8Array): string[] 
 			);
 		},
 	});
-	parser.feed(new TextDecoder().decode(bytes));
+	parser.feed(decodeUtf8(bytes));
 	return [...byPlace.values()];
 }
 
@@ -85,7 +86,7 @@ function bodyTexts(contentType: string, bytes: Uint8Array): string[] {
 	if (!mayHaveTexts(contentType)) return [];
 	let text: string;
 	try {
-		text = new TextDecoder("utf-8", { fatal: !TEXT_TYPE.test(contentType), ignoreBOM: false }).decode(bytes);
+		text = TEXT_TYPE.test(contentType) ? decodeUtf8(bytes) : decodeStrictUtf8(bytes);
 	} catch {
 		return [];
 	}

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
+import { decodeStrictUtf8 } from "../../media/utf8.ts";
 import { expectedName, explain } from "../../schemas/explain.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import { CONFIG_FILE } from "./records.ts";
@@ -46,7 +47,7 @@ const invalidConfig = (problem: string): AiError =>
 
 function jsonOf(bytes: Uint8Array): unknown {
 	try {
-		return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
+		return JSON.parse(decodeStrictUtf8(bytes));
 	} catch {
 		throw invalidConfig("expected JSON, found another text");
 	}

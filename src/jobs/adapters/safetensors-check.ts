@@ -8,6 +8,7 @@ import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { own } from "../../core/own.ts";
 import { concat } from "../../media/bytes.ts";
+import { decodeStrictUtf8 } from "../../media/utf8.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import { WEIGHTS_FILE } from "./records.ts";
 
@@ -125,9 +126,7 @@ function tensorsOf(json: Uint8Array): [string, TensorEntry][] {
 
 function objectOf(json: Uint8Array): object {
 	try {
-		const header: unknown = JSON.parse(
-			new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(json),
-		);
+		const header: unknown = JSON.parse(decodeStrictUtf8(json));
 		if (typeof header === "object" && header !== null && !Array.isArray(header)) return header;
 	} catch {
 		// Reported below.

@@ -2,11 +2,13 @@
  * Decodes the text of a file. The charset is that of the byte order mark, else of the sender's type, else the one declared
  * in the file, else UTF-8; invalid UTF-8 is decoded as Windows-1252, as in browsers.
  */
+import { decodeStrictUtf8, decodeUtf8 } from "../../media/utf8.ts";
 import { ConversionFailure } from "./work.ts";
 
 /** Browsers look for a charset declaration in the first bytes only. */
 const DECLARATION_BYTES = 1024;
 const DECLARED = /<\?xml[^>]*\bencoding\s*=\s*["']?([\w-]+)|<meta[^>]*\bcharset\s*=\s*["']?\s*([\w-]+)/i;
+const IS_UTF8 = /^utf-?8$/i;
 
 export function decodeText(bytes: Uint8Array, sentType: string): string {
 	const text = decodeAs(bytes, charsetOf(bytes, sentType));
@@ -30,6 +32,7 @@ function charsetOf(bytes: Uint8Array, sentType: string): string | undefined {
 }
 
 function decodeAs(bytes: Uint8Array, charset: string | undefined): string {
+	if (charset && IS_UTF8.test(charset)) return decodeUtf8(bytes);
 	if (charset) {
 		try {
 			return new TextDecoder(charset).decode(bytes);
@@ -38,7 +41,7 @@ function decodeAs(bytes: Uint8Array, charset: string | undefined): string {
 		}
 	}
 	try {
-		return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
+		return decodeStrictUtf8(bytes);
 	} catch {
 		return new TextDecoder("windows-1252").decode(bytes);
 	}

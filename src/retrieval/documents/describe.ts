@@ -8,6 +8,7 @@
 import { isRecord } from "../../core/json.ts";
 import { dataUrl } from "../../media/base64.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
+import { decodeUtf8 } from "../../media/utf8.ts";
 import { isServed } from "../../pipeline/is-served.ts";
 import type { PipelineServices } from "../../pipeline/services.ts";
 import { ConversionFailure } from "./work.ts";
@@ -96,7 +97,7 @@ interface PromptContent {
 }
 
 function svgContent({ bytes }: ImageToDescribe): PromptContent {
-	const source = new TextDecoder().decode(bytes);
+	const source = decodeUtf8(bytes);
 	if (!/<svg[\s>]/i.test(source)) throw new ConversionFailure("The file is damaged, or is not an SVG image");
 	if (/<!(?:DOCTYPE[^>]*\[|ENTITY)/i.test(source))
 		throw new ConversionFailure("The SVG declares entities, which are not read");

@@ -3,6 +3,7 @@
  * in JSON with its images in base64.
  */
 import { decodeBase64, encodeBase64 } from "../../media/base64.ts";
+import { decodeUtf8 } from "../../media/utf8.ts";
 import type { ConvertedFile, SourceFile } from "./convert-file.ts";
 import type { EmbeddedImage } from "./embedded-images.ts";
 import type { ConversionOptions } from "./options.ts";
@@ -36,7 +37,7 @@ export function encodeFile(
 export function decodeFile(message: Uint8Array): [file: SourceFile, options: ConversionOptions] {
 	const { buffer, byteOffset } = message;
 	const end = LENGTH_BYTES + new DataView(buffer, byteOffset).getUint32(0);
-	const header = new TextDecoder().decode(message.subarray(LENGTH_BYTES, end));
+	const header = decodeUtf8(message.subarray(LENGTH_BYTES, end));
 	const { options, ...file }: Header = JSON.parse(header);
 	return [{ ...file, bytes: message.subarray(end) }, options];
 }

@@ -3,6 +3,7 @@
  * them, so they are bounded in the text of the XML.
  * https://docs.oasis-open.org/office/OpenDocument/v1.4/
  */
+import { decodeUtf8 } from "../../media/utf8.ts";
 import { ConversionFailure } from "./work.ts";
 
 /** A longer repetition fills a sheet to its border, and has no content that a reader needs. */
@@ -25,7 +26,7 @@ const repetitions = (tag: string, name: "columns" | "rows"): number =>
 
 /** Bounds `content.xml` of a spreadsheet. Throws a `ConversionFailure` if it has too many cells. */
 export function boundedCells(content: Uint8Array): Uint8Array {
-	const text = bounded(new TextDecoder().decode(content), REPEATED, MAX_REPEATED, 1);
+	const text = bounded(decodeUtf8(content), REPEATED, MAX_REPEATED, 1);
 	let cells = 0;
 	let rows = 1;
 	for (const [tag] of text.matchAll(TABLE_TAG)) {
@@ -39,10 +40,5 @@ export function boundedCells(content: Uint8Array): Uint8Array {
 /** Bounds `content.xml` of a text document. */
 export const boundedText = (content: Uint8Array): Uint8Array =>
 	new TextEncoder().encode(
-		bounded(
-			bounded(new TextDecoder().decode(content), SPACES, MAX_SPACES, MAX_SPACES),
-			REPEATED,
-			MAX_SPACES,
-			1,
-		),
+		bounded(bounded(decodeUtf8(content), SPACES, MAX_SPACES, MAX_SPACES), REPEATED, MAX_SPACES, 1),
 	);

@@ -24,6 +24,7 @@ import { FrameHolds } from "../../http/frame-holds.ts";
 import { type OpenSocket, openSocket } from "../../http/open-socket.ts";
 import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import { encodeBase64 } from "../../media/base64.ts";
+import { decodeUtf8 } from "../../media/utf8.ts";
 import { isDone, SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { gatewayFailure } from "./gateway-failure.ts";
 import { readSteps } from "./step.ts";
@@ -212,7 +213,7 @@ const tooLong = (what: string, limit: number): AiError =>
 function readValue(response: Response, bytes: Uint8Array): unknown {
 	const type = response.headers.get("content-type") ?? "";
 	if (/^(?:text\/|application\/(?:[\w.+-]+\+)?json)/i.test(type) || type === "") {
-		const text = new TextDecoder().decode(bytes);
+		const text = decodeUtf8(bytes);
 		return parseJson(text) ?? text;
 	}
 	return encodeBase64(bytes);

@@ -3,6 +3,7 @@ import { AiError } from "../../core/errors.ts";
 import { type StartTimer, startNativeTimer } from "../../core/lazy-timer.ts";
 import type { FormBodyPart } from "../../jobs/files/form-parts.ts";
 import { concat } from "../../media/bytes.ts";
+import { decodeUtf8 } from "../../media/utf8.ts";
 import { LargeReads } from "../../streams/large-reads.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 
@@ -26,7 +27,7 @@ export async function fieldText({ name, body }: FormBodyPart): Promise<string> {
 			throw new AiError("invalidRequest", `${name.slice(0, 64)}: expected at most ${MAX_FIELD_BYTES} bytes`);
 		pieces.push(piece);
 	}
-	return new TextDecoder().decode(concat(pieces));
+	return decodeUtf8(concat(pieces));
 }
 
 interface UploadClock {

@@ -1,5 +1,6 @@
 /** Sitemaps (sitemaps.org/protocol.html): lists of pages, and lists of sitemaps; as XML, also packed by gzip, or as lines of text. */
 import { parseXml, XmlElement, XmlError } from "@rgrove/parse-xml";
+import { decodeUtf8 } from "../../../media/utf8.ts";
 import { boundedBytes } from "../../../outbound/bounded-text.ts";
 
 /** As it is sent, and unpacked. The protocol allows 50 MB, which does not fit into an isolate with its parsed form. */
@@ -18,7 +19,7 @@ export async function sitemapOf(bytes: Uint8Array): Promise<Sitemap | undefined>
 	const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b;
 	const content = isPacked ? await unpacked(bytes) : bytes;
 	if (!content) return undefined;
-	const text = new TextDecoder().decode(content);
+	const text = decodeUtf8(content);
 	return text.trimStart().startsWith("<") ? fromXml(text) : fromLines(text);
 }
 
