@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { api, createToken } from "./api.ts";
-import { openSession, signIn } from "./browser.ts";
+import { openSession, sharedSession, signIn } from "./browser.ts";
 import { ADMIN_TOKEN, ENGINE_MODEL, SPARE } from "./gateways.ts";
 
 const MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -96,7 +96,7 @@ describe("usage", () => {
 
 describe("requests", () => {
 	it("follow live, and one shows its bill", async () => {
-		const tab = await openSession("dev", "/console/requests");
+		const tab = await sharedSession("dev", "/console/requests");
 		const { page } = tab;
 		const follow = page.getByRole("switch", { name: "Follow" });
 		await follow.click();
@@ -114,7 +114,7 @@ describe("requests", () => {
 
 describe("a list of requests that takes longer than the period of following", () => {
 	it("is shown, and followed by the next", async () => {
-		const tab = await openSession("dev", "/console/requests");
+		const tab = await sharedSession("dev", "/console/requests");
 		const { page } = tab;
 		await page.getByRole("switch", { name: "Follow" }).waitFor();
 		await page.route(/\/ai\/usage\/requests/, async (route) => {
@@ -134,7 +134,7 @@ describe("a list of requests that takes longer than the period of following", ()
 
 describe("tokens", () => {
 	it("are created, shown once, limited and rolled; a revoked one is sent back to the sign-in", async () => {
-		const operator = await openSession("serve", "/console/tokens");
+		const operator = await sharedSession("serve", "/console/tokens");
 		const { page } = operator;
 		await page.getByRole("button", { name: "New token" }).click();
 		await page.getByLabel("Name").fill("made-here");
@@ -179,7 +179,7 @@ describe("tokens", () => {
 describe("engines", () => {
 	it("show their health, the routes, and the plan of a model; a replica is drained and gets requests again", async () => {
 		await run("engines-a", EMBEDDINGS, { text: ["Five"] });
-		const tab = await openSession("serve", "/console/engines");
+		const tab = await sharedSession("serve", "/console/engines");
 		const { page } = tab;
 		const health = page
 			.getByRole("region", { name: "Health" })

@@ -2,7 +2,7 @@
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { faultsOf } from "./axe.ts";
-import { openSession } from "./browser.ts";
+import { sharedSession } from "./browser.ts";
 import { ENGINE_MODEL } from "./gateways.ts";
 
 const SIMULATED = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -11,7 +11,7 @@ const line = (id: string, model: string, messages: unknown): string =>
 const question = [{ role: "user", content: "One word for rain?" }];
 
 it("a batch is created from a file, followed, downloaded and cancelled", async () => {
-	const tab = await openSession("serve", "/console/batches", { expected: /401/ });
+	const tab = await sharedSession("serve", "/console/batches", { expected: /401/ });
 	const { page } = tab;
 	await page.getByText("This account has no batches.").waitFor();
 	const create = async (content: string): Promise<void> => {

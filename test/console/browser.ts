@@ -1,9 +1,17 @@
 /** Chromium for the tests, and what every page must hold: only the gateway's origin, and no message of an error. */
 import { join } from "node:path";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import {
+	type Browser,
+	type BrowserContext,
+	type ConsoleMessage,
+	chromium,
+	type Page,
+	type Request,
+} from "playwright-core";
 import { afterAll, expect, inject } from "vitest";
 import { ADMIN_TOKEN } from "./gateways.ts";
 
+const WINDOW = { width: 1280, height: 900 };
 /** For each step, on a busy machine. The library's own limit is 30 seconds. */
 const PATIENCE_MS = 120_000;
 
@@ -24,7 +32,7 @@ const opened = (): Promise<Browser> => {
 };
 
 async function newProfile(browser: Browser): Promise<BrowserContext> {
-	const profile = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+	const profile = await browser.newContext({ viewport: WINDOW });
 	profile.setDefaultTimeout(PATIENCE_MS);
 	// An empty tab, so that the window stays: it closes with its last tab, and opening one takes half a second of CPU.
 	await profile.newPage();
@@ -57,22 +65,35 @@ export async function openTab(
 	const profile = hasClock ? await newProfile(await opened()) : await profileOf(origin);
 	const page = await profile.newPage();
 	if (hasClock) await page.clock.install();
-	const requests: string[] = [];
-	const problems: string[] = [];
-	page.on("request", (request) => {
-		if (!/^(?:blob|data):/.test(request.url())) requests.push(request.url());
-	});
-	page.on("pageerror", (error) => problems.push(error.message));
-	page.on("console", (message) => {
-		if (message.type() === "error" && !expected?.test(message.text())) problems.push(message.text());
-	});
+	const watched = watch(page, origin, expected);
 	await before?.(page);
 	await page.goto(origin + path);
 	return {
 		page,
-		requests,
+		requests: watched.requests,
 		close: async () => {
 			await (hasClock ? profile : page).close();
+			watched.end();
+		},
+	};
+}
+
+/** Collects what {@link Tab.close} expects, from now on. `end`: expects it, and collects no more. */
+function watch(page: Page, origin: string, expected?: RegExp): { requests: string[]; end(): void } {
+	const requests: string[] = [];
+	const problems: string[] = [];
+	const onRequest = (request: Request) => {
+		if (!/^(?:blob|data):/.test(request.url())) requests.push(request.url());
+	};
+	const onError = (error: Error) => problems.push(error.message);
+	const onConsole = (message: ConsoleMessage) => {
+		if (message.type() === "error" && !expected?.test(message.text())) problems.push(message.text());
+	};
+	page.on("request", onRequest).on("pageerror", onError).on("console", onConsole);
+	return {
+		requests,
+		end: () => {
+			page.off("request", onRequest).off("pageerror", onError).off("console", onConsole);
 			expect(requests.filter((url) => new URL(url).host !== new URL(origin).host)).toEqual([]);
 			expect(problems).toEqual([]);
 		},
@@ -91,6 +112,39 @@ export async function openSession(
 	const tab = await openTab(inject(runtime), path, { expected: /401/, ...options });
 	if (runtime === "serve") await signIn(tab, token);
 	return tab;
+}
+
+/** Tabs with a session that no test uses, on the page of {@link RESTING}. */
+const resting = new Map<Runtime, Page>();
+const RESTING = "/console/vectors";
+
+/**
+ * A tab with a session that tests of several files use one after the other, because the first load of a page takes more than a second of
+ * CPU. A test begins on its page as a link leads there. It may not change the account, or what a session loads once: the list of accounts
+ * and the catalogue.
+ */
+export async function sharedSession(
+	runtime: Runtime,
+	path: string,
+	{ expected }: Pick<TabOptions, "expected"> = {},
+): Promise<Tab> {
+	const page = resting.get(runtime) ?? (await openSession(runtime, RESTING)).page;
+	resting.delete(runtime);
+	// What is shown stays until the page is loaded, and a page that is shown already would keep its state.
+	await page.getByRole("main").getByRole("heading", { name: "Vectors" }).waitFor();
+	const { requests, end } = watch(page, inject(runtime), expected);
+	await follow(page, path);
+	return {
+		page,
+		requests,
+		close: async () => {
+			end();
+			await page.unrouteAll();
+			await page.setViewportSize(WINDOW);
+			await follow(page, RESTING);
+			resting.set(runtime, page);
+		},
+	};
 }
 
 /** As a link of the console does. A page that is shown already would keep its state. */

@@ -3,7 +3,7 @@ import { encode } from "fast-png";
 import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
 import { faultsOf, NARROW } from "./axe.ts";
-import { openSession, shoot } from "./browser.ts";
+import { openSession, sharedSession, shoot } from "./browser.ts";
 import type { EngineState } from "./engine.ts";
 import { ENGINE_MODEL } from "./gateways.ts";
 
@@ -65,7 +65,7 @@ describe("a chat", () => {
 	);
 
 	it("shows the cost of a stream that has it in its last comment", async () => {
-		const tab = await openSession("serve", "/console");
+		const tab = await sharedSession("serve", "/console");
 		const { page } = tab;
 		const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 		const chunks = [{ choices: [{ index: 0, delta: { content: "Hi" } }] }, { choices: [], usage }];
@@ -81,7 +81,7 @@ describe("a chat", () => {
 	});
 
 	it("stops: the connection of the engine closes, and the text stays", async () => {
-		const tab = await openSession("serve", `/console/playground/${ENGINE_MODEL}`);
+		const tab = await sharedSession("serve", `/console/playground/${ENGINE_MODEL}`);
 		const { page } = tab;
 		const { closed } = await engineState();
 		await send(page, "Count");
@@ -95,7 +95,7 @@ describe("a chat", () => {
 	});
 
 	it("renders Markdown without its HTML, and sends no request to an address in it", async () => {
-		const tab = await openSession("dev", "/console");
+		const tab = await sharedSession("dev", "/console");
 		const { page } = tab;
 		await send(page, `Reply with exactly: ${HOSTILE}`);
 		await page.getByRole("region", { name: "Measurements" }).waitFor();
@@ -124,7 +124,7 @@ describe("a chat", () => {
 	});
 
 	it("calls a tool, takes its result, and answers in a JSON schema", async () => {
-		const tab = await openSession("dev", "/console");
+		const tab = await sharedSession("dev", "/console");
 		const { page } = tab;
 		await page.getByLabel("Tools (JSON)").fill(JSON.stringify([TOOL]));
 		await send(page, 'Use get_weather with {"city":"Paris"}');
@@ -143,7 +143,7 @@ describe("a chat", () => {
 	});
 
 	it("sends an image", async () => {
-		const tab = await openSession("dev", `/console/playground/${VISION_MODEL}`);
+		const tab = await sharedSession("dev", `/console/playground/${VISION_MODEL}`);
 		const { page } = tab;
 		const png = encode({ width: 8, height: 8, channels: 3, data: new Uint8Array(192) });
 		await page.getByLabel("Image").setInputFiles({

@@ -1,12 +1,12 @@
 /** The page of the engines: the plan of a route. */
-import { describe, expect, inject, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { faultsOf } from "./axe.ts";
-import { openSession, openTab, signIn } from "./browser.ts";
-import { ADMIN_TOKEN, ENGINE_MODEL, PATTERN } from "./gateways.ts";
+import { sharedSession } from "./browser.ts";
+import { ENGINE_MODEL, PATTERN } from "./gateways.ts";
 
 describe("the plan of a route", () => {
 	it("is that of its model", async () => {
-		const tab = await openSession("serve", "/console/engines");
+		const tab = await sharedSession("serve", "/console/engines");
 		const { page } = tab;
 		await page.getByRole("button", { name: `Explain ${ENGINE_MODEL}`, exact: true }).click();
 		const plan = page.getByRole("region", { name: "Plan of a model" });
@@ -15,7 +15,7 @@ describe("the plan of a route", () => {
 	});
 
 	it("is that of a chosen model, for a route with a pattern, with the keyboard alone", async () => {
-		const tab = await openSession("serve", "/console/engines");
+		const tab = await sharedSession("serve", "/console/engines");
 		const { page } = tab;
 		await page.getByRole("button", { name: `Explain ${PATTERN}`, exact: true }).focus();
 		await page.keyboard.press("Enter");
@@ -37,8 +37,7 @@ describe("the plan of a route", () => {
 	});
 
 	it("is that of a typed model, which the catalogue need not have", async () => {
-		const tab = await openTab(inject("serve"), "/console/engines", { expected: /401|404|400/ });
-		await signIn(tab, ADMIN_TOKEN);
+		const tab = await sharedSession("serve", "/console/engines", { expected: /404|400/ });
 		const { page } = tab;
 		await page.getByRole("button", { name: `Explain ${PATTERN}`, exact: true }).click();
 		const plan = page.getByRole("region", { name: "Plan of a model" });

@@ -2,7 +2,7 @@
 import { expect, inject, it } from "vitest";
 import { api } from "./api.ts";
 import { faultsOf, NARROW } from "./axe.ts";
-import { openSession, shoot } from "./browser.ts";
+import { sharedSession, shoot } from "./browser.ts";
 import { ADMIN_TOKEN, OPERATOR_ACCOUNT } from "./gateways.ts";
 
 const LOGGED = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -29,7 +29,7 @@ it("a replay is created, followed, compared and deleted", async () => {
 	const logs = `/accounts/${OPERATOR_ACCOUNT}/ai-gateway/gateways/default/logs?search=replays`;
 	await expect.poll(async () => (await api<object[]>("GET", logs)).length, { timeout: 30_000 }).toBe(3);
 
-	const tab = await openSession("serve", "/console/replays", { expected: /401|400/ });
+	const tab = await sharedSession("serve", "/console/replays", { expected: /401|400/ });
 	const { page } = tab;
 	await page.getByText("This gateway has no replays.").waitFor();
 	await page.getByRole("button", { name: "New replay" }).click();

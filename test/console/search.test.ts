@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { BUCKET, PAGE } from "../bucket-state.ts";
 import { api } from "./api.ts";
 import { faultsOf } from "./axe.ts";
-import { openSession, shoot } from "./browser.ts";
+import { sharedSession, shoot } from "./browser.ts";
 import { OPERATOR_ACCOUNT } from "./gateways.ts";
 
 const PAGES = {
@@ -33,7 +33,7 @@ async function drop(page: Page, files: Readonly<Record<string, string>>): Promis
 }
 
 it("files are dropped, indexed, asked, indexed again and deleted with their instance", async () => {
-	const tab = await openSession("serve", "/console/search", { expected: /401|400/ });
+	const tab = await sharedSession("serve", "/console/search", { expected: /401|400/ });
 	const { page } = tab;
 	await page.getByText("No instances of AI Search here.").waitFor();
 	await page.getByRole("button", { name: "New instance" }).click();
@@ -105,7 +105,7 @@ it("files are dropped, indexed, asked, indexed again and deleted with their inst
 it("an instance for Chinese finds words of two characters", async () => {
 	// Of an attempt that failed.
 	await api("DELETE", `${INSTANCES}/chinese`).catch(() => {});
-	const tab = await openSession("serve", "/console/search");
+	const tab = await sharedSession("serve", "/console/search");
 	const { page } = tab;
 	await page.getByRole("button", { name: "New instance" }).click();
 	const form = page.getByRole("region", { name: "New instance" });
@@ -162,7 +162,7 @@ async function create(page: Page, fields: { name: string; source: string }): Pro
 }
 
 it("a website is read, with its errors; the cache and the public endpoint are shown", async () => {
-	const tab = await openSession("serve", "/console/search", { expected: /400|401|429/ });
+	const tab = await sharedSession("serve", "/console/search", { expected: /400|401|429/ });
 	const { page } = tab;
 	await create(page, { name: "site", source: site });
 	await page.waitForURL(/\?instance=site$/);
@@ -219,7 +219,7 @@ it("a job that waits for its website is cancelled; uploads are all indexed again
 	}).listen(0, "127.0.0.1");
 	await once(stalled, "listening");
 	const { port } = stalled.address() as AddressInfo;
-	const tab = await openSession("serve", "/console/search", { expected: /401/ });
+	const tab = await sharedSession("serve", "/console/search", { expected: /401/ });
 	const { page } = tab;
 	await create(page, { name: "stalled", source: `http://127.0.0.1:${port}` });
 	await page.waitForURL(/\?instance=stalled$/);
@@ -246,7 +246,7 @@ it("a job that waits for its website is cancelled; uploads are all indexed again
 });
 
 it("a bucket of R2 is read, and its page is found", async () => {
-	const tab = await openSession("dev", "/console/search");
+	const tab = await sharedSession("dev", "/console/search");
 	const { page } = tab;
 	await create(page, { name: "bucket", source: BUCKET });
 	await page.waitForURL(/\?instance=bucket$/);
@@ -261,7 +261,7 @@ it("a bucket of R2 is read, and its page is found", async () => {
 });
 
 it("a bucket that the operator does not allow is refused in the form", async () => {
-	const tab = await openSession("serve", "/console/search", { expected: /400|401/ });
+	const tab = await sharedSession("serve", "/console/search", { expected: /400|401/ });
 	await create(tab.page, { name: "absent", source: "invoices" });
 	await tab.page
 		.getByRole("region", { name: "New instance" })
@@ -273,7 +273,7 @@ it("a bucket that the operator does not allow is refused in the form", async () 
 it("items are read again until they have ended, although the sizes that were read after them say that none waits", async () => {
 	// Of an attempt that failed.
 	await api("DELETE", `${INSTANCES}/late`).catch(() => {});
-	const tab = await openSession("serve", "/console/search");
+	const tab = await sharedSession("serve", "/console/search");
 	const { page } = tab;
 	await create(page, { name: "late", source: "" });
 	await page.waitForURL(/\?instance=late$/);

@@ -2,7 +2,7 @@
 import { expect, inject, it } from "vitest";
 import { api } from "./api.ts";
 import { faultsOf, NARROW } from "./axe.ts";
-import { openSession, shoot } from "./browser.ts";
+import { sharedSession, shoot } from "./browser.ts";
 import { ADMIN_TOKEN, OPERATOR_ACCOUNT, SHADOWED_MODEL } from "./gateways.ts";
 
 const GATEWAY = "shadowed";
@@ -30,7 +30,7 @@ it("the answers of a shadow stand beside those of the log, and are deleted", asy
 		.poll(async () => (await api<{ answers: number }[]>("GET", shadows))[0]?.answers, { timeout: 30_000 })
 		.toBe(2);
 
-	const tab = await openSession("serve", `/console/replays?gateway=${GATEWAY}`, { expected: /401|400/ });
+	const tab = await sharedSession("serve", `/console/replays?gateway=${GATEWAY}`, { expected: /401|400/ });
 	const { page } = tab;
 	const table = page.getByRole("region", { name: "Shadows" }).last();
 	await table.getByText("candidate", { exact: true }).waitFor();

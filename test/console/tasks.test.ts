@@ -3,7 +3,7 @@ import { encode } from "fast-png";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { api } from "./api.ts";
-import { openSession, playgroundTab } from "./browser.ts";
+import { playgroundTab, sharedSession } from "./browser.ts";
 
 const { open } = playgroundTab();
 
@@ -101,7 +101,7 @@ describe("the playground", () => {
 	});
 
 	it.each(["dev", "serve"] as const)("transcribes live on npm run %s", async (runtime) => {
-		const tab = await openSession(runtime, "/console/playground/@cf/deepgram/flux");
+		const tab = await sharedSession(runtime, "/console/playground/@cf/deepgram/flux");
 		const { page } = tab;
 		await page.context().grantPermissions(["microphone"]);
 		await page.getByRole("button", { name: "Start" }).click();
