@@ -62,6 +62,7 @@ export class Recorder {
 	#scope: Scope;
 	/** A change reads the file and writes it again, so the next change waits for it. */
 	#change: Promise<unknown> = Promise.resolve();
+	#hasSimulated = false;
 
 	/** `file`: of calls outside of tests. */
 	constructor(settings: RecorderSettings, store: RecordingStore, file: string, warn: (line: string) => void) {
@@ -142,6 +143,12 @@ export class Recorder {
 			return this.#warn(
 				`${describeCall(call)} was not recorded: its answer has a value that looks like a key`,
 			);
+		if (answer.headers["x-ganglion-backend"] === "simulator" && !this.#hasSimulated) {
+			this.#hasSimulated = true;
+			this.#warn(
+				`${describeCall(call)} was recorded from the simulator, because no route names an engine for it`,
+			);
+		}
 		this.#change = this.#change.then(async () => {
 			try {
 				await this.#write(scope, call, place, answer);

@@ -296,6 +296,18 @@ describe("a recorder", () => {
 		expect(files.size).toBe(0);
 	});
 
+	it("tells once that the simulator answered", async () => {
+		const { recorder, warnings } = recorderOf({});
+		const simulated = () =>
+			new Response("{}", {
+				headers: { "content-type": "application/json", "x-ganglion-backend": "simulator" },
+			});
+		for (const input of ["a", "b"]) await recorder.answer(runOf(input), gateway(simulated()).forward);
+		expect(warnings).toEqual([
+			`run("${LLAMA}") was recorded from the simulator, because no route names an engine for it`,
+		]);
+	});
+
 	it("does not record an answer of more than 5 MB", async () => {
 		const { files, recorder, warnings } = recorderOf({});
 		const answer = await recorder.answer(runOf("x"), gateway(json("a".repeat(5_000_000))).forward);
