@@ -20,6 +20,7 @@ import { toolContext } from "./reply/sent-calls.ts";
 import { sampling } from "./sampling.ts";
 
 const PATH = "/completions";
+const ENCODER = new TextEncoder();
 
 /** OpenAI's format. llama.cpp sends that of a chat, with `content`. */
 const LogprobsReply = lazy(() =>
@@ -89,6 +90,13 @@ const withChatLogprobs = <Choice extends { logprobs?: unknown }>(choice: Choice)
 function chatLogprobs(logprobs: z.output<ReturnType<typeof LogprobsReply>> | undefined): unknown {
 	if (!logprobs?.tokens) return logprobs ?? null;
 	const { tokens, token_logprobs, top_logprobs } = logprobs;
+	/** The same few tokens are alternatives of most others. */
+	const bytes = new Map<string, number[]>();
+	const tokenLogprob = (token: string, logprob: number) => {
+		const known = bytes.get(token) ?? [...ENCODER.encode(token)];
+		bytes.set(token, known);
+		return { token, logprob, bytes: known };
+	};
 	return {
 		content: tokens.map((token, position) => ({
 			...tokenLogprob(token, token_logprobs?.[position] ?? 0),
@@ -98,9 +106,3 @@ function chatLogprobs(logprobs: z.output<ReturnType<typeof LogprobsReply>> | und
 		})),
 	};
 }
-
-const tokenLogprob = (token: string, logprob: number) => ({
-	token,
-	logprob,
-	bytes: [...new TextEncoder().encode(token)],
-});
