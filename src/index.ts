@@ -4,6 +4,7 @@ import { createApp } from "./app.ts";
 import { objectNames } from "./config/bindings.ts";
 import { type Config, ConfigError, configure } from "./config/index.ts";
 import { Fleet as FleetObject } from "./fleet/fleet.ts";
+import type { EngineFolders } from "./jobs/adapters/engine-folders.ts";
 import { JobStoreObject } from "./jobs/durable/job-store.ts";
 import { hopsOf, MAX_HOPS, withHops } from "./outbound/hops.ts";
 import { traceOf, withTrace } from "./outbound/trace-context.ts";
@@ -150,6 +151,10 @@ export class SearchInstance extends SearchInstanceObject {
 export class JobStore extends JobStoreObject {
 	protected override storage(): Storage {
 		return current.services.storage;
+	}
+
+	protected override engineFolders(): Pick<EngineFolders, "delete"> {
+		return current.services.engineFolders;
 	}
 }
 

@@ -3,7 +3,8 @@ import { AiError } from "../../core/errors.ts";
 import { endedAfter } from "../../core/with-timeout.ts";
 import { callOut } from "../../outbound/call-out.ts";
 import type { Blobs } from "../../storage/blobs/blobs.ts";
-import type { AdapterRecord } from "./records.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { type AdapterRecord, adapterPrefix } from "./records.ts";
 
 /** Of one call: a file of 500 MB on a slow disk. */
 const CALL_MS = 120_000;
@@ -84,3 +85,16 @@ const ANY_FOLDER = "adapters.folder of a backend";
 
 const unwritable = (setting: string, cause?: unknown): AiError =>
 	new AiError("storageUnavailable", `The folder of fine-tunes cannot be written (${setting})`, { cause });
+
+/** Deletes the bytes of an adapter that no request finds any more: those of the account, and those in the folders. Throws if some are left. */
+export async function deleteAdapterBytes(
+	account: string,
+	id: string,
+	{
+		engineFolders,
+		storage,
+	}: { engineFolders: Pick<EngineFolders, "delete">; storage: Pick<Storage, "blobs"> },
+): Promise<void> {
+	await storage.blobs(account).deletePrefix(adapterPrefix(id));
+	await engineFolders.delete(id);
+}

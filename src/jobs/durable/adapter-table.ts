@@ -26,6 +26,9 @@ const FILES = `CREATE TABLE IF NOT EXISTS adapter_files (
 	PRIMARY KEY (adapter, name)
 ) WITHOUT ROWID`;
 
+/** Adapters that were deleted, and whose bytes may exist. A row is written with the deletion, and dies after the bytes. */
+const DELETED = "CREATE TABLE IF NOT EXISTS deleted_adapters (id TEXT PRIMARY KEY) WITHOUT ROWID";
+
 interface AdapterRow extends Record<string, SqlStorageValue> {
 	id: string;
 	name: string;
@@ -48,7 +51,7 @@ export class AdapterTable {
 
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
-		sql.exec(`${ADAPTERS}; ${FILES}`);
+		sql.exec(`${ADAPTERS}; ${FILES}; ${DELETED}`);
 	}
 
 	usage(): AdapterUsage {
@@ -91,7 +94,21 @@ export class AdapterTable {
 		this.#sql.exec("UPDATE adapters SET modified_at = ? WHERE id = ?", now, adapter);
 	}
 
+	/** Ids of those that were deleted, and whose bytes may exist. */
+	deleted(): string[] {
+		return this.#sql
+			.exec<{ id: string }>("SELECT id FROM deleted_adapters")
+			.toArray()
+			.map(({ id }) => id);
+	}
+
+	/** The bytes of a deleted adapter are gone. */
+	forget(id: string): void {
+		this.#sql.exec("DELETE FROM deleted_adapters WHERE id = ?", id);
+	}
+
 	delete(id: string): void {
+		this.#sql.exec("INSERT OR IGNORE INTO deleted_adapters VALUES (?)", id);
 		this.#sql.exec("DELETE FROM adapter_files WHERE adapter = ?", id);
 		this.#sql.exec("DELETE FROM adapters WHERE id = ?", id);
 	}

@@ -30,6 +30,8 @@ const BY_END = "CREATE INDEX IF NOT EXISTS batches_by_end ON batches (kept_until
 /** As results of Anthropic's API. */
 const KEPT_MS = 29 * 24 * 60 * 60_000;
 const EXPIRED_AT_ONCE = 20;
+/** With a parameter: the time. */
+const KEPT = "(kept_until = 0 OR kept_until > ?)";
 
 interface BatchRow extends Record<string, SqlStorageValue> {
 	seq: number;
@@ -72,8 +74,8 @@ export class BatchTable {
 		return this.#rows("WHERE id = ?", id).map(recordOf)[0];
 	}
 
-	find(id: string, api: BatchApi, { all, owner }: Scope): FoundJob<BatchRecord> {
-		const [row] = this.#rows("WHERE id = ? AND api = ?", id, api);
+	find(id: string, api: BatchApi, { all, owner }: Scope, now: number): FoundJob<BatchRecord> {
+		const [row] = this.#rows(`WHERE id = ? AND api = ? AND ${KEPT}`, id, api, now);
 		if (row && (all || row.owner === owner)) return { ok: true, value: recordOf(row) };
 		return { ok: false, missing: { kind: "batch", id, ...(row && { foreign: true }) } };
 	}
@@ -101,7 +103,7 @@ export class BatchTable {
 	}
 
 	/** `undefined`: there is no batch `after` or `before`. */
-	page({ api, limit, after, before }: BatchesQuery, scope: Scope): BatchesPage | undefined {
+	page({ api, limit, after, before }: BatchesQuery, scope: Scope, now: number): BatchesPage | undefined {
 		const from = after ?? before;
 		const visible = "api = ? AND (? OR owner = ?)";
 		const own = [api, Number(scope.all), scope.owner] as const;
@@ -110,12 +112,17 @@ export class BatchTable {
 			from === undefined ? null : (found?.seq ?? this.#deleted.get(deletedId(api, from), scope));
 		if (position === undefined) return undefined;
 		const rows = this.#rows(
-			`WHERE ${visible} AND (? IS NULL OR seq ${before === undefined ? "<" : ">"} ?)
+			`WHERE ${visible} AND ${KEPT} AND (? IS NULL OR seq ${before === undefined ? "<" : ">"} ?)
 			ORDER BY seq ${before === undefined ? "DESC" : "ASC"} LIMIT ?`,
-			...[...own, position, position, limit + 1],
+			...[...own, now, position, position, limit + 1],
 		);
 		const batches = rows.slice(0, limit).map(recordOf);
 		return { batches: before === undefined ? batches : batches.reverse(), hasMore: rows.length > limit };
+	}
+
+	/** Nothing finds it any more. */
+	expire(id: string, now: number): void {
+		this.#sql.exec("UPDATE batches SET kept_until = ? WHERE id = ?", now, id);
 	}
 
 	delete(id: string, now: number): void {

@@ -2,6 +2,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { eraseObject } from "../../core/erase-object.ts";
 import type { Storage } from "../../storage/storage.ts";
+import { deleteAdapterBytes, type EngineFolders } from "../adapters/engine-folders.ts";
 import { batchItem } from "../batches/batch-item.ts";
 import { fileKey, type JobUsage, ownInputKey } from "../records.ts";
 import { BatchRuns } from "./batch-runs.ts";
@@ -23,6 +24,7 @@ export abstract class JobStoreObject extends DurableObject {
 
 	/** The Worker's class has it (`index.ts`). */
 	protected abstract storage(): Storage;
+	protected abstract engineFolders(): Pick<EngineFolders, "delete">;
 
 	files(): StoredFiles {
 		return new StoredFiles(this.#tables);
@@ -49,7 +51,7 @@ export abstract class JobStoreObject extends DurableObject {
 		return eraseObject(this.ctx, { constant: ["line_counts", "discarded_lines"] });
 	}
 
-	/** Deletes what has expired, and puts batches into the queue that are not there. */
+	/** Deletes what has expired or was removed, and puts batches into the queue that are not there. */
 	override async alarm(): Promise<void> {
 		const { account } = this.#tables;
 		if (account === undefined) return;
@@ -57,11 +59,22 @@ export abstract class JobStoreObject extends DurableObject {
 			await this.#deleteExpired(account);
 			const open = this.#tables.batches.open();
 			await this.storage().queue.enqueue(open.map(({ id }) => batchItem(account, id)));
+			// At the end: a folder may refuse for a long time.
+			await this.#deleteAdapters(account);
 		} catch {
-			// The storage or the queue is full or unreachable.
+			// The storage, the queue or a folder of adapters is full or unreachable.
 			return this.#tables.scheduleAt(Date.now() + TRY_AGAIN_MS);
 		}
 		await this.#tables.schedule();
+	}
+
+	async #deleteAdapters(account: string): Promise<void> {
+		const { adapters } = this.#tables;
+		const services = { engineFolders: this.engineFolders(), storage: this.storage() };
+		for (const id of adapters.deleted()) {
+			await deleteAdapterBytes(account, id, services);
+			adapters.forget(id);
+		}
 	}
 
 	/** A row dies after its bytes, so that none remain. */

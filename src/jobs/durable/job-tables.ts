@@ -17,6 +17,8 @@ const ACCOUNT = `CREATE TABLE IF NOT EXISTS account (
 /** While a batch has not ended, it is put into the queue after this time. The queue ignores what it has. */
 export const ENQUEUE_AFTER_MS = 2 * 60_000;
 const MIN_ALARM_MS = 10_000;
+/** The request that deletes an adapter deletes its bytes too. The alarm deletes what is left. */
+const DELETE_AFTER_MS = 60_000;
 const SECOND_MS = 1_000;
 
 export class JobTables {
@@ -70,10 +72,11 @@ export class JobTables {
 		return this.batches.open().some((batch) => batch.inputFile === file && !hasEnded(batch));
 	}
 
-	/** Sets the alarm to the first expiry, or to the time when batches must be in the queue. */
+	/** Sets the alarm to the first expiry, or to the time when batches must be in the queue, or deleted adapters must be gone. */
 	async schedule(): Promise<void> {
 		const times = [this.files.nextExpiry(), this.batches.nextExpiry()];
 		if (this.batches.open().length > 0) times.push(Date.now() + ENQUEUE_AFTER_MS);
+		if (this.adapters.deleted().length > 0) times.push(Date.now() + DELETE_AFTER_MS);
 		const next = Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY));
 		// An expired file stays while a batch reads it.
 		if (next < Number.POSITIVE_INFINITY) await this.scheduleAt(Math.max(next, Date.now() + MIN_ALARM_MS));

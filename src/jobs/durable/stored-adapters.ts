@@ -38,6 +38,12 @@ export class StoredAdapters extends RpcTarget {
 		return this.#tables.adapters.list();
 	}
 
+	/** Also of adapters that were deleted, and whose bytes may exist. */
+	ids(): string[] {
+		const { adapters } = this.#tables;
+		return [...adapters.list().map(({ id }) => id), ...adapters.deleted()];
+	}
+
 	/** By id or by name. */
 	find(idOrName: string): AdapterRecord | undefined {
 		const { adapters } = this.#tables;
@@ -45,10 +51,14 @@ export class StoredAdapters extends RpcTarget {
 	}
 
 	/** After the bytes of a file are stored. Files of a complete adapter do not change. */
-	setFile(id: string, file: AdapterFile): StoredAdapterFile {
+	async setFile(id: string, file: AdapterFile): Promise<StoredAdapterFile> {
 		const { adapters } = this.#tables;
 		const adapter = adapters.byId(id);
-		if (!adapter) return { ok: false, reason: "missing" };
+		if (!adapter) {
+			// It was deleted meanwhile, and perhaps before the bytes of this file were stored.
+			await this.remove(id);
+			return { ok: false, reason: "missing" };
+		}
 		if (isComplete(adapter)) return { ok: false, reason: "complete" };
 		const others = adapter.files.filter(({ name }) => name !== file.name);
 		const ranks = new Map([...others, file].map(({ name, rank }) => [name, rank]));
@@ -65,8 +75,14 @@ export class StoredAdapters extends RpcTarget {
 		};
 	}
 
-	/** The caller has deleted the bytes. */
-	remove(id: string): void {
+	/** Nothing finds it any more. The alarm deletes its bytes, unless the caller does that before and calls `forget`. */
+	async remove(id: string): Promise<void> {
 		this.#tables.adapters.delete(id);
+		await this.#tables.schedule();
+	}
+
+	/** The bytes of a removed adapter are gone. */
+	forget(id: string): void {
+		this.#tables.adapters.forget(id);
 	}
 }

@@ -39,11 +39,11 @@ export class StoredBatches extends RpcTarget {
 	}
 
 	get(id: string, api: BatchApi, scope: Scope): FoundJob<BatchRecord> {
-		return this.#tables.batches.find(id, api, scope);
+		return this.#tables.batches.find(id, api, scope, Date.now());
 	}
 
 	list(query: BatchesQuery, scope: Scope): BatchesPage | undefined {
-		return this.#tables.batches.page(query, scope);
+		return this.#tables.batches.page(query, scope, Date.now());
 	}
 
 	/** Lines that run may end. A batch that has ended stays as it is. */
@@ -56,6 +56,12 @@ export class StoredBatches extends RpcTarget {
 		const cancelling: BatchRecord = { ...running, status: "cancelling", cancellingAt: Date.now() };
 		this.#tables.batches.write(cancelling);
 		return cancelling;
+	}
+
+	/** Only one that has ended. Nothing finds it any more. The alarm deletes its bytes, unless the caller does that before and calls `remove`. */
+	async expire(id: string): Promise<void> {
+		this.#tables.batches.expire(id, Date.now());
+		await this.#tables.schedule();
 	}
 
 	/** Only one that has ended, or was not put into the queue. */

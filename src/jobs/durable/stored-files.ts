@@ -36,9 +36,15 @@ export class StoredFiles extends RpcTarget {
 		return this.#tables.files.page(query, scope, Date.now());
 	}
 
-	/** Whether a batch that has not ended reads the file. */
-	isInput(id: string): boolean {
-		return this.#tables.isInput(id);
+	/**
+	 * Nothing finds the file any more. The alarm deletes its bytes, unless the caller does that before and calls `remove`. Returns false if
+	 * a batch that has not ended reads it.
+	 */
+	async expire(id: string): Promise<boolean> {
+		if (this.#tables.isInput(id)) return false;
+		this.#tables.files.expire(id, Date.now());
+		await this.#tables.schedule();
+		return true;
 	}
 
 	/** The caller has deleted the bytes. */

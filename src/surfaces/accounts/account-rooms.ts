@@ -57,8 +57,7 @@ async function cancelWork(account: string, { storage }: AppServices): Promise<nu
 
 async function deleteJobs(account: string, services: AppServices): Promise<number | undefined> {
 	const { engineFolders, eraseObject, jobs } = services;
-	for (const { id } of await jobs.adapters(account, (adapters) => adapters.list()))
-		await engineFolders.delete(id);
+	for (const id of await jobs.adapters(account, (adapters) => adapters.ids())) await engineFolders.delete(id);
 	return eraseObject("JOB_STORE", account);
 }
 

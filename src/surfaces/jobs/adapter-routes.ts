@@ -14,7 +14,8 @@ import { resultWithin } from "../../core/with-timeout.ts";
 import { parseFields, readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
-import { type AdapterRecord, adapterPrefix } from "../../jobs/adapters/records.ts";
+import { deleteAdapterBytes } from "../../jobs/adapters/engine-folders.ts";
+import type { AdapterRecord } from "../../jobs/adapters/records.ts";
 import { writeAhead } from "../../jobs/client/account-adapters.ts";
 import { can } from "../../models/model.ts";
 import { PUBLIC_ADAPTERS } from "../../models/public-adapters.ts";
@@ -192,15 +193,15 @@ async function find(c: Context, { caller, services }: AppCall): Promise<AdapterR
 
 async function remove(c: Context, call: AppCall): Promise<Response> {
 	const { caller, id: requestId, services } = call;
+	const { account } = caller;
 	const { id } = await find(c, call);
-	const blobs = services.storage.blobs(caller.account);
-	// A folder that cannot be written now keeps the files, and no request can name them any more.
-	await services.engineFolders
-		.delete(id)
-		.catch((error: unknown) => services.log(toAiError(error), requestId));
-	// Before the row, so that nothing remains without it if the process ends; and after it, for an upload that ended meanwhile.
-	await blobs.deletePrefix(adapterPrefix(id));
-	await services.jobs.adapters(caller.account, (adapters) => adapters.remove(id));
-	await blobs.deletePrefix(adapterPrefix(id));
+	await services.jobs.adapters(account, (adapters) => adapters.remove(id));
+	try {
+		await deleteAdapterBytes(account, id, services);
+		await services.jobs.adapters(account, (adapters) => adapters.forget(id));
+	} catch (error) {
+		// The alarm of the account's object deletes the rest.
+		services.log(toAiError(error), requestId);
+	}
 	return envelope({ id });
 }

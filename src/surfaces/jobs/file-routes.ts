@@ -25,7 +25,7 @@ import { inScope } from "../../responses/client/stored-responses.ts";
 import { answer } from "../answer.ts";
 import type { AppCall, AppRouteDeclaration } from "../route.ts";
 import { anthropicFile, anthropicUpload, openAiFile, openAiUpload } from "./file-formats.ts";
-import { storeUpload } from "./upload.ts";
+import { deleteFile, storeUpload } from "./upload.ts";
 
 const DEFAULT_OPENAI_LIMIT = 10_000;
 const DEFAULT_ANTHROPIC_LIMIT = 20;
@@ -181,13 +181,11 @@ function anthropicQuery(c: Context): FilesQuery {
 async function remove(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
 	const { id } = await find(c, call);
-	if (await services.jobs.files(caller.account, (files) => files.isInput(id)))
+	if (!(await deleteFile(caller.account, id, services)))
 		throw new AiError(
 			"invalidRequest",
 			"The file is the input of a batch that has not ended: cancel the batch",
 		);
-	await services.storage.blobs(caller.account).delete(fileKey(id));
-	await services.jobs.files(caller.account, (files) => files.remove(id));
 	return reply(
 		c,
 		call,

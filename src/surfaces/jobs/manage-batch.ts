@@ -1,5 +1,5 @@
 /** Creates, finds, lists, cancels and deletes batches, for all APIs. */
-import { AiError } from "../../core/errors.ts";
+import { AiError, toAiError } from "../../core/errors.ts";
 import { inBoundGateway } from "../../gateways/run/bound-caller.ts";
 import { gatewayOfHeaders } from "../../gateways/run/model-in-gateway.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
@@ -161,8 +161,15 @@ export async function deleteBatch(record: BatchRecord, { caller, services }: Bat
 	if (!hasEnded(record))
 		throw new AiError("invalidRequest", `The batch ${id} has not ended: cancel it, and wait for its end`);
 	const keys = [ownInputKey(id), ...(outputFile === undefined ? [] : [fileKey(outputFile)])];
-	await services.storage.blobs(caller.account).delete(keys);
-	await services.jobs.batches(caller.account, (batches) => batches.remove(id));
+	const { account } = caller;
+	await services.jobs.batches(account, (batches) => batches.expire(id));
+	try {
+		await services.storage.blobs(account).delete(keys);
+		await services.jobs.batches(account, (batches) => batches.remove(id));
+	} catch (error) {
+		// The alarm of the account's object deletes the rest.
+		services.log(toAiError(error), "");
+	}
 }
 
 /** A batch that waits starts at once, to store its results. */

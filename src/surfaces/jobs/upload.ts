@@ -2,6 +2,7 @@
 import { AiError, toAiError } from "../../core/errors.ts";
 import { formParts } from "../../jobs/files/form-parts.ts";
 import { type FileRecord, fileKey } from "../../jobs/records.ts";
+import type { JobsServices } from "../../jobs/services.ts";
 import { scopeOf } from "../../responses/client/stored-responses.ts";
 import type { AppCall } from "../route.ts";
 import { fieldText, inUploadTime } from "./form-body.ts";
@@ -43,13 +44,26 @@ export async function storeUpload(
 		await jobs.files(account, (files) => files.complete(file));
 		return file;
 	} catch (thrown) {
-		// The row expires, and its alarm deletes the bytes, if the process ends before that.
-		await blobs
-			.delete(fileKey(id))
-			.then(() => jobs.files(account, (files) => files.remove(id)))
-			.catch((cause: unknown) => services.log(toAiError(cause), ""));
+		// If the process ends before that, the row expires.
+		await deleteFile(account, id, services).catch((cause: unknown) => services.log(toAiError(cause), ""));
 		throw thrown;
 	}
+}
+
+/** What cannot be deleted now is deleted by the alarm of the account's object. Returns false if a batch that has not ended reads the file. */
+export async function deleteFile(
+	account: string,
+	id: string,
+	{ jobs, log, storage }: Pick<JobsServices, "jobs" | "log" | "storage">,
+): Promise<boolean> {
+	if (!(await jobs.files(account, (files) => files.expire(id)))) return false;
+	try {
+		await storage.blobs(account).delete(fileKey(id));
+		await jobs.files(account, (files) => files.remove(id));
+	} catch (error) {
+		log(toAiError(error), "");
+	}
+	return true;
 }
 
 /** `path`: the name with its folders. */

@@ -39,7 +39,7 @@ it("a list of batches", () =>
 		batches.insert(record("b", "mine", "anthropic"), request);
 		batches.delete("b", 0);
 		const after = (scope: typeof MINE, api: BatchApi = "anthropic") =>
-			batches.page({ api, limit: 10, after: "b" }, scope)?.batches.map(({ id }) => id);
+			batches.page({ api, limit: 10, after: "b" }, scope, 0)?.batches.map(({ id }) => id);
 		expect([after(MINE), after(ALL), after(YOURS)]).toEqual([["a"], ["a"], undefined]);
 		expect(after(MINE, "openai")).toBeUndefined();
 	}));
