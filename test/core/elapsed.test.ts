@@ -56,6 +56,7 @@ const inBackground = () => {
 const STAYING = new AbortController().signal;
 const loadsOf = (now: () => number, load: () => Promise<void>): AdapterLoads => ({
 	...{ load, now, left: STAYING, unload: async () => {} },
+	...{ waitMs: 60_000, late: () => new AiError("outOfCapacity") },
 	startTimer: () => ({ cancel: () => {} }),
 	waitUntil: () => {},
 });

@@ -274,6 +274,38 @@ describe("vLLM", () => {
 		expect(await chat(gateway, "support")).toMatchObject({ status: 200 });
 	});
 
+	it("that does not end a load is waited for as the route says, and serves other adapters meanwhile", async () => {
+		const { engine, gateway } = vllm();
+		const stuck = await uploaded(gateway, "stuck");
+		engine.disk.set(`/adapters/${await uploaded(gateway, "ready")}`, "adapter");
+		engine.disk.set(`/adapters/${stuck}`, "adapter");
+		const opened = Promise.withResolvers<void>();
+		engine.loading = (id) => (id === stuck ? opened.promise : Promise.resolve());
+		const limited = gatewayOf({
+			engine,
+			backend: { url: "http://vllm/v1", adapters: { engine: "vllm", seen_as: "/adapters" } },
+			target: { timeouts: { header_ms: 50 } },
+		});
+		limited.services.findAdapter = gateway.services.findAdapter;
+		const response = await limited.post(`/run/${MISTRAL}`, { messages: MESSAGES, lora: "stuck" });
+		expect([response.status, response.headers.get("retry-after")]).toEqual([429, "10"]);
+		expect(await response.json()).toMatchObject({
+			errors: [
+				{
+					code: 3040,
+					message: expect.stringContaining(
+						"The backend 'gpus' has not loaded the fine-tune stuck within 50 ms: the load goes on",
+					),
+				},
+			],
+		});
+		expect(await chat(limited, "ready")).toMatchObject({ status: 200 });
+		expect(await chat(limited, undefined)).toEqual({ status: 200, text: "I am mistral" });
+		opened.resolve();
+		await expect.poll(() => chat(limited, "stuck")).toEqual({ status: 200, text: `I am ${stuck}` });
+		expect(engine.calls.filter(({ body }) => body.lora_name === stuck)).toHaveLength(1);
+	});
+
 	it("without the files names the setting of the folder", async () => {
 		const { gateway } = vllm();
 		await uploaded(gateway);

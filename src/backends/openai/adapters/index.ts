@@ -1,6 +1,7 @@
 /** Chats with a LoRA adapter. The engine gets the adapter first, if it has not; then the request names it as the engine expects. */
 import { BoundedMap } from "../../../core/bounded-map.ts";
 import type { AiError } from "../../../core/errors.ts";
+import { withTimeout } from "../../../core/with-timeout.ts";
 import { holders } from "../../../pools/adapter-holders.ts";
 import type { ChatInput } from "../../../tasks/text-generation/types.ts";
 import { type AccountAdapter, findAdapter } from "../../adapters.ts";
@@ -11,7 +12,7 @@ import { type Call, failureOfTarget, type Refusal } from "../../transport/upstre
 import { allowsAdapter } from "../sampling.ts";
 import { ADAPTER_ENGINES, type AdapterEngine } from "./engines.ts";
 import { type AdapterScales, baseScales, scalesFor } from "./llama-cpp.ts";
-import { adapterLoads } from "./load.ts";
+import { adapterLoads, lateAdapter, loadWaitMs } from "./load.ts";
 import { ReplicaAdapters } from "./replica-adapters.ts";
 
 type ChatHandler = Handler<"text-generation">;
@@ -29,7 +30,7 @@ export async function withAdapter(input: ChatInput, call: Call, generate: ChatHa
 	const engine = ADAPTER_ENGINES[settings.engine];
 	const named = nameAdapter(call, engine, adapter);
 	if (!engine.routes) {
-		if (settings.folder !== undefined) await adapter.writeTo(call.target.backend);
+		if (settings.folder !== undefined) await writeFolder(adapter, call);
 		return generate(base, named);
 	}
 	return withLoaded(
@@ -37,6 +38,13 @@ export async function withAdapter(input: ChatInput, call: Call, generate: ChatHa
 		call,
 		generate,
 	);
+}
+
+/** The others that wait for the folder need it if the caller of this request leaves. */
+function writeFolder(adapter: AccountAdapter, call: Call): Promise<void> {
+	const written = adapter.writeTo(call.target.backend);
+	call.services.waitUntil(written.catch(() => {}));
+	return withTimeout(written, loadWaitMs(call), () => lateAdapter(call, adapter), { left: call.signal });
 }
 
 const missingSetting = ({ model, target }: Call): AiError =>

@@ -1,6 +1,6 @@
 /** The calls of an engine that load and unload an adapter. */
 import * as z from "zod";
-import type { AiError } from "../../../core/errors.ts";
+import { AiError } from "../../../core/errors.ts";
 import { lazy } from "../../../core/lazy.ts";
 import { startNativeTimer } from "../../../core/lazy-timer.ts";
 import { holders } from "../../../pools/adapter-holders.ts";
@@ -17,8 +17,22 @@ const TIMEOUTS = { headerMs: LOAD_MS, idleMs: LOAD_MS, totalMs: LOAD_MS };
 /** Refusals that are not about the adapter: of the key, and of an engine that is busy or starts. */
 const UNRELATED: ReadonlySet<number | undefined> = new Set([401, 403, 408, 429, 502, 503, 504]);
 const NOT_FOUND = 404;
+/** Of a request that has waited in vain for a load, which goes on. */
+const LATE_RETRY_SECONDS = 10;
 /** Of the engine's message. */
 const MAX_REASON_CHARACTERS = 300;
+
+/** A stream of the engine has its header in this time, too. */
+export const loadWaitMs = ({ target: { timeouts } }: Call): number =>
+	Math.min(timeouts.headerMs, timeouts.totalMs, LOAD_MS);
+
+/** It names no upstream: requests for other adapters, and for none, still use the engine. */
+export const lateAdapter = (call: Call, { name }: AccountAdapter): AiError =>
+	new AiError(
+		"outOfCapacity",
+		`The backend '${call.target.backend}' has not loaded the fine-tune ${name} within ${loadWaitMs(call)} ms: the load goes on`,
+		{ retryAfter: LATE_RETRY_SECONDS },
+	);
 
 type Routes = NonNullable<AdapterEngine["routes"]>;
 
@@ -48,6 +62,8 @@ export function adapterLoads(
 		now: services.now,
 		startTimer: startNativeTimer,
 		left: call.signal,
+		waitMs: loadWaitMs(call),
+		late: () => lateAdapter(call, adapter),
 		waitUntil: services.waitUntil,
 		async load(id) {
 			if (settings?.folder !== undefined) await adapter.writeTo(target.backend);

@@ -31,6 +31,10 @@ export interface AdapterLoads {
 	startTimer: StartTimer;
 	/** Fires when the caller leaves. */
 	left: AbortSignal;
+	/** How long requests wait for a load, from its start. The load itself goes on. */
+	waitMs: number;
+	/** The failure of a request that has waited so long. */
+	late(): AiError;
 	waitUntil(work: Promise<unknown>): void;
 	/** Throws a `RefusedAdapter` if the engine has refused it. */
 	load(adapter: string): Promise<void>;
@@ -86,11 +90,11 @@ export class ReplicaAdapters {
 		// Its request may have been stopped with its caller.
 		const isLost = pending && hasPassed(LOAD_MS, pending.startedAt, loads.now());
 		const loading = pending && !isLost ? pending : this.#start(adapter, maxLoaded, loads);
+		const leftMs = loads.waitMs - Math.max(0, loads.now() - loading.startedAt);
+		if (leftMs <= 0) throw loads.late();
 		const { promise, resolve, reject } = settledElsewhere<void>();
 		const waiter: Waiter = { resolve, reject };
-		const onTime = (): void =>
-			reject(new AiError("timeout", `The adapter was not loaded within ${LOAD_MS} ms`));
-		const timer = loads.startTimer(LOAD_MS, onTime, loads.left);
+		const timer = loads.startTimer(leftMs, () => reject(loads.late()), loads.left);
 		loading.waiters.add(waiter);
 		return promise.finally(() => {
 			timer.cancel();

@@ -10,10 +10,16 @@ import { AiError } from "../../../../src/core/errors.ts";
 function engine(load: (adapter: string) => Promise<void> = async () => {}) {
 	const calls: string[] = [];
 	const clock = { now: 0 };
+	const timers = new Set<() => void>();
 	const loads: AdapterLoads = {
 		now: () => clock.now,
-		startTimer: () => ({ cancel: () => {} }),
+		startTimer: (_, onTime) => {
+			timers.add(onTime);
+			return { cancel: () => void timers.delete(onTime) };
+		},
 		left: new AbortController().signal,
+		waitMs: 60_000,
+		late: () => new AiError("outOfCapacity", "late"),
 		waitUntil: () => {},
 		load: async (adapter) => {
 			calls.push(`load ${adapter}`);
@@ -21,7 +27,7 @@ function engine(load: (adapter: string) => Promise<void> = async () => {}) {
 		},
 		unload: async (adapter) => void calls.push(`unload ${adapter}`),
 	};
-	return { calls, clock, loads };
+	return { calls, clock, loads, timers };
 }
 
 describe("the adapters of a replica", () => {
@@ -55,6 +61,30 @@ describe("the adapters of a replica", () => {
 		end();
 		await adapters.use("b", 1, loads);
 		expect([adapters.has("a"), adapters.has("b")]).toEqual([false, true]);
+	});
+
+	it("that the engine does not load keep requests for as long as a load may last, and others not at all", async () => {
+		const hung = Promise.withResolvers<void>();
+		const { calls, clock, loads, timers } = engine((adapter) =>
+			adapter === "a" ? hung.promise : Promise.resolve(),
+		);
+		const adapters = new ReplicaAdapters();
+		const first = adapters.use("a", 2, loads);
+		clock.now = 20_000;
+		const second = adapters.use("a", 2, loads);
+		(await adapters.use("b", 2, loads))();
+		(await adapters.use("c", 2, loads))();
+		expect(timers.size).toBe(2);
+		clock.now = 60_000;
+		for (const onTime of timers) onTime();
+		for (const late of [first, second]) await expect(late).rejects.toMatchObject({ code: 3040 });
+		// The load has lasted for as long as a request waits.
+		await expect(async () => adapters.use("a", 2, loads)).rejects.toMatchObject({ code: 3040 });
+		expect(timers.size).toBe(0);
+		hung.resolve();
+		await expect.poll(() => adapters.has("a")).toBe(true);
+		await adapters.use("a", 2, loads);
+		expect(calls).toEqual(["load a", "load b", "unload b", "load c"]);
 	});
 
 	it("that the engine has refused are not loaded for a minute", async () => {

@@ -13,7 +13,7 @@ export interface ScriptedEngine {
 	loaded: Set<string>;
 	disk: Disk;
 	/** Before each load. */
-	loading: () => Promise<void>;
+	loading: (adapter: string) => Promise<void>;
 }
 
 const json = (value: unknown, status = 200): Response => Response.json(value, { status });
@@ -83,7 +83,7 @@ export function scriptedVllm({
 				"InvalidUserInput",
 				`The lora adapter '${name}' has already been loaded. If you want to load the adapter in place, set 'load_inplace' to True.`,
 			);
-		await engine.loading();
+		await engine.loading(String(name));
 		const found = engine.disk.get(String(path));
 		if (!found)
 			return vllmError(404, "NotFoundError", `Loading lora ${name} failed: No adapter found for ${path}`);
@@ -124,7 +124,7 @@ export function scriptedSglang(base = "http://sglang", model = "mistral"): Scrip
 			"POST /load_lora_adapter": async ({ lora_name: name, lora_path: path }, engine) => {
 				if (engine.loaded.has(String(name)))
 					return result(engine, `Failed to load LoRA adapter ${name}: LoRA adapter ${name} already exists.`);
-				await engine.loading();
+				await engine.loading(String(name));
 				const found = engine.disk.get(String(path));
 				if (found !== "adapter") return result(engine, `Failed to load LoRA adapter ${name} from ${path}`);
 				engine.loaded.add(String(name));
