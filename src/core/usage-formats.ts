@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { isRecord } from "./json.ts";
-import { countOf, type Usage, usageOf, usageOfCounts } from "./usage.ts";
+import { countOf, isCountedBeside, type Usage, usageOf, usageOfCounts } from "./usage.ts";
 
 /** Counts as an API sent them. */
 export type SentCounts = Readonly<Record<string, unknown>>;
@@ -44,12 +44,14 @@ export const laterCounts = (before: SentCounts | undefined, after: SentCounts): 
 export function geminiUsage(sent: SentCounts): Usage | undefined {
 	const prompt = countOf(sent.promptTokenCount);
 	const written = countOf(sent.candidatesTokenCount);
-	if (prompt === undefined && written === undefined) return undefined;
 	const reasoning = countOf(sent.thoughtsTokenCount);
+	if (prompt === undefined && written === undefined && reasoning === undefined) return undefined;
 	const tools = countOf(sent.toolUsePromptTokenCount) ?? 0;
 	// A prompt that was not counted stays so.
 	const input = prompt && prompt + tools;
-	return usageWith([input, (written ?? 0) + (reasoning ?? 0)], {
+	// The total has what no other count has.
+	const others = written === undefined && input ? (countOf(sent.totalTokenCount) ?? 0) - input : 0;
+	return usageWith([input, Math.max(others, (written ?? 0) + (reasoning ?? 0))], {
 		cached: countOf(sent.cachedContentTokenCount),
 		reasoning,
 	});
@@ -115,10 +117,12 @@ function usageWith(
 ): Usage | undefined {
 	const usage = usageOfCounts(input, output);
 	if (!usage) return undefined;
+	const { prompt_tokens: prompt, completion_tokens: completion } = usage;
+	const beside = isCountedBeside({ prompt, completion, reasoning }) ? (reasoning ?? 0) : 0;
 	return {
-		prompt_tokens: usage.prompt_tokens + excluded,
-		completion_tokens: usage.completion_tokens,
-		total_tokens: usage.total_tokens + excluded,
+		prompt_tokens: prompt + excluded,
+		completion_tokens: completion + beside,
+		total_tokens: usage.total_tokens + excluded + beside,
 		...(cached !== undefined && {
 			prompt_tokens_details: {
 				cached_tokens: cached,

@@ -52,18 +52,34 @@ export function usageOf(sent: unknown): Usage | undefined {
 	const prompt = prompt_tokens ?? remainder(completion_tokens ?? 0);
 	const completion = completion_tokens ?? remainder(prompt);
 	const details = detailsOf(counts);
-	const reasoning = countOf(details.completion_tokens_details?.reasoning_tokens) ?? 0;
-	// xAI counts reasoning beside the completion, and bills it as output. OpenAI counts it in the completion.
-	const isBeside = reasoning > 0 && total_tokens === prompt + completion + reasoning;
+	const reasoning = reasoningIn(details);
+	const isBeside = isCountedBeside({ prompt, completion, reasoning, total: total_tokens });
+	const output = isBeside ? completion + reasoning : completion;
 	return {
 		...sent,
 		...details,
 		prompt_tokens: prompt,
-		completion_tokens: isBeside ? completion + reasoning : completion,
+		completion_tokens: output,
 		// A total of zero beside other counts means that the engine does not keep it.
-		total_tokens: total_tokens || prompt + completion,
+		total_tokens: total_tokens || prompt + output,
 	};
 }
+
+interface SeparateCounts {
+	prompt: number;
+	completion: number;
+	reasoning?: number | undefined;
+	total?: number | undefined;
+}
+
+/** xAI counts reasoning beside the completion, and bills it as output. OpenAI counts it in the completion, which is never smaller then. */
+export const isCountedBeside = ({ prompt, completion, reasoning = 0, total }: SeparateCounts): boolean =>
+	reasoning > completion || (reasoning > 0 && total === prompt + completion + reasoning);
+
+/** Tokens of the reasoning. 0: the engine does not count them. */
+export const reasoningIn = ({
+	completion_tokens_details: details,
+}: Pick<Usage, "completion_tokens_details">): number => countOf(details?.reasoning_tokens) ?? 0;
 
 /** Tokens of the prompt that were written to a cache. `undefined`: the engine does not count them. */
 export const cacheWritesIn = ({

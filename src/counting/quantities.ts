@@ -1,5 +1,5 @@
 /** The quantities of a call: the most that it can use, for its reservation, and what it used, for its bill. */
-import { cacheWritesIn, isCounted, type Usage } from "../core/usage.ts";
+import { cacheWritesIn, isCounted, reasoningIn, type Usage } from "../core/usage.ts";
 import type { Media } from "../media/media.ts";
 import type { Model } from "../models/model.ts";
 import type { Quantities } from "../models/neurons.ts";
@@ -73,9 +73,14 @@ export const estimatedTokens = (
 });
 
 /**
- * The engine's counts, and our own in the place of those that it does not have. Zero tokens of a prompt, or of an answer that is not
- * empty, mean that the engine did not count them.
+ * Whether the engine has counted everything. Zero tokens of a prompt, or of an answer that is not empty, mean that it did not count them. No
+ * token beside those of the reasoning means that it has counted no text.
  */
+export const isWhole = (usage: Usage): boolean => usage.prompt_tokens > 0 && hasText(usage);
+
+const hasText = (usage: Usage): boolean => usage.completion_tokens > reasoningIn(usage);
+
+/** The engine's counts, and our own in the place of those that it does not have. Of two counts of the output the larger one holds. */
 export function measuredBy(
 	usage: Usage | null | undefined,
 	ownCount: () => Measured,
@@ -83,11 +88,11 @@ export function measuredBy(
 ): Measured {
 	if (!isCounted(usage)) return ownCount();
 	const counted = byUsage(usage, others);
-	if (usage.prompt_tokens > 0 && usage.completion_tokens > 0) return counted;
+	if (isWhole(usage)) return counted;
 	const { inputTokens = 0, outputTokens = 0 } = ownCount().quantities;
 	const added = {
 		inputTokens: usage.prompt_tokens || inputTokens,
-		outputTokens: usage.completion_tokens || outputTokens,
+		outputTokens: hasText(usage) ? usage.completion_tokens : Math.max(usage.completion_tokens, outputTokens),
 	};
 	const isComplete =
 		added.inputTokens === usage.prompt_tokens && added.outputTokens === usage.completion_tokens;

@@ -112,6 +112,29 @@ describe("the usage", () => {
 		expect(usageOfAnyFormat(sent)).toBeUndefined();
 	});
 
+	it.each([
+		// Its text is not counted.
+		[{ promptTokenCount: 20, thoughtsTokenCount: 5 }, counts(20, 5, reasoning(5))],
+		[{ promptTokenCount: 20, thoughtsTokenCount: 5, totalTokenCount: 25 }, counts(20, 5, reasoning(5))],
+		[{ promptTokenCount: 20, thoughtsTokenCount: 5, totalTokenCount: 34 }, counts(20, 14, reasoning(5))],
+		[
+			{ promptTokenCount: 20, toolUsePromptTokenCount: 4, thoughtsTokenCount: 5, totalTokenCount: 34 },
+			counts(24, 10, reasoning(5)),
+		],
+		[{ promptTokenCount: 20, totalTokenCount: 29 }, counts(20, 9)],
+		[{ promptTokenCount: 20, totalTokenCount: 7 }, counts(20, 0)],
+		[{ thoughtsTokenCount: 5, totalTokenCount: 34 }, counts(0, 5, reasoning(5))],
+	])("of Gemini that lacks counts, %j, is %j", (sent, usage) => {
+		expect(geminiUsage(sent)).toEqual(usage);
+	});
+
+	it("of Messages or Responses counts more reasoning than output beside it", () => {
+		const details = (thinking_tokens: number) => ({ output_tokens_details: { thinking_tokens } });
+		expect(messagesUsage({ input_tokens: 3, ...details(6) })).toMatchObject(counts(3, 6));
+		expect(messagesUsage({ input_tokens: 3, output_tokens: 2, ...details(6) })).toMatchObject(counts(3, 8));
+		expect(messagesUsage({ input_tokens: 3, output_tokens: 6, ...details(6) })).toMatchObject(counts(3, 6));
+	});
+
 	it("ignores invalid counts beside valid ones", () => {
 		expect(messagesUsage({ input_tokens: 3, cache_read_input_tokens: "x", output_tokens: [] })).toEqual(
 			counts(3, 0, written(0, 0)),

@@ -46,6 +46,20 @@ describe("usageOf", () => {
 		},
 	);
 
+	it.each([
+		["beside the completion, by the total", 20, 5, 55, 25],
+		["in the completion", 20, 5, 50, 20],
+		["beside the completion, because they are more", 3, 5, undefined, 8],
+		["alone", 0, 5, undefined, 5],
+		["without a count of the completion", undefined, 5, undefined, 5],
+	])("counts tokens of reasoning %s", (_, completion_tokens, reasoning_tokens, total_tokens, output) => {
+		const details = { completion_tokens_details: { reasoning_tokens } };
+		expect(usageOf({ prompt_tokens: 30, completion_tokens, total_tokens, ...details })).toEqual({
+			...counts(30, output, total_tokens ?? 30 + output),
+			...details,
+		});
+	});
+
 	it("keeps further fields", () => {
 		const further = { prompt_tokens_details: { cached_tokens: 3, audio_tokens: null }, cost: 0.1 };
 		expect(usageOf(SentUsage.parse({ prompt_tokens: 5, ...further }))).toEqual({

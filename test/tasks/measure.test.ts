@@ -93,6 +93,27 @@ describe("a chat", () => {
 		},
 	);
 
+	it.each([
+		["the larger count of its text holds, if its engine counts only the thoughts", 2, "I am a model.", true],
+		["the engine's count holds, if there is no more text", 900, "I am a model.", false],
+		["the engine's count holds, if there is no text", 2, "", false],
+	])("%s", (_, thoughts, content, isOurs) => {
+		const usage = {
+			...{ prompt_tokens: 57, completion_tokens: thoughts, total_tokens: 57 + thoughts },
+			completion_tokens_details: { reasoning_tokens: thoughts },
+		};
+		const message = { role: "assistant" as const, content };
+		const output = replied({ usage, choices: [{ index: 0, message, finish_reason: "stop" }] });
+		expect(of(LLAMA, "text-generation", hello, output)).toEqual({
+			quantities: {
+				inputTokens: 57,
+				outputTokens: isOurs ? approximateTokens([content]) : thoughts,
+				requests,
+			},
+			estimated: isOurs,
+		});
+	});
+
 	it("is counted with its reasoning, its calls and all its choices", () => {
 		const call = { id: "1", type: "function" as const, function: { name: "now", arguments: "{}" } };
 		const message = { role: "assistant" as const, content: null, reasoning: "Well", tool_calls: [call] };
