@@ -7,6 +7,7 @@
  * the maxima of the models with documented numbers.
  */
 import type { Size } from "../models/neurons.ts";
+import type { Sound } from "./sound.ts";
 import { utf8Length, writeJson } from "./text.ts";
 import { LongTokenCount } from "./token-estimate.ts";
 
@@ -22,8 +23,8 @@ export interface Tally {
 	markers(parts: number): void;
 	/** `undefined` if the size is unknown. */
 	image(size: Size | undefined): void;
+	audio(sound: Sound): void;
 	/** `bytes` is the size of the file. */
-	audio(bytes: number, kind: "samples" | "compressed"): void;
 	video(bytes: number): void;
 	file(bytes: number): void;
 }
@@ -41,7 +42,7 @@ const SMALLEST_PATCH_PIXELS = 28;
 const MAX_IMAGE_TOKENS = 16_400;
 /** Qwen 2 Audio, Ultravox. */
 const MAX_TOKENS_PER_SECOND = 25;
-/** Audio at 8 kHz and 8 bits; compressed audio at 8 kbit/s; video at 100 kbit/s. */
+/** Of a file whose duration is unknown. Audio at 8 kHz and 8 bits; compressed audio at 8 kbit/s; video at 100 kbit/s. */
 const MIN_BYTES_PER_SECOND = { samples: 8_000, compressed: 1_000, video: 12_500 };
 /** The Clef models: at most 15,400 tokens per minute. */
 const VIDEO_TOKENS_PER_SECOND = 257;
@@ -78,8 +79,8 @@ export class UpperBound implements Tally {
 		this.#tokens += Math.min(MAX_IMAGE_TOKENS, Math.max(MIN_IMAGE_BOUND, patches));
 	}
 
-	audio(bytes: number, kind: "samples" | "compressed"): void {
-		this.#tokens += Math.ceil((bytes / MIN_BYTES_PER_SECOND[kind]) * MAX_TOKENS_PER_SECOND);
+	audio({ bytes, kind, seconds = bytes / MIN_BYTES_PER_SECOND[kind] }: Sound): void {
+		this.#tokens += Math.ceil(seconds * MAX_TOKENS_PER_SECOND);
 	}
 
 	video(bytes: number): void {
@@ -107,7 +108,7 @@ const MAX_PIXELS = 1_048_576;
 const IMAGE_MARKERS = 3;
 const TYPICAL_IMAGE_TOKENS = 1_024;
 const TYPICAL_TOKENS_PER_SECOND = 13;
-/** Audio at 16 kHz and 16 bits; compressed audio at 64 kbit/s; video at 1 Mbit/s. */
+/** Of a file whose duration is unknown. Audio at 16 kHz and 16 bits; compressed audio at 64 kbit/s; video at 1 Mbit/s. */
 const TYPICAL_BYTES_PER_SECOND = { samples: 32_000, compressed: 8_000, video: 125_000 };
 /** A PDF with some images. */
 const FILE_BYTES_PER_TOKEN = 16;
@@ -153,8 +154,8 @@ export class Approximation implements Tally {
 		this.#others += Math.min(TYPICAL_IMAGE_TOKENS, tokens);
 	}
 
-	audio(bytes: number, kind: "samples" | "compressed"): void {
-		this.#others += Math.ceil((bytes / TYPICAL_BYTES_PER_SECOND[kind]) * TYPICAL_TOKENS_PER_SECOND);
+	audio({ bytes, kind, seconds = bytes / TYPICAL_BYTES_PER_SECOND[kind] }: Sound): void {
+		this.#others += Math.ceil(seconds * TYPICAL_TOKENS_PER_SECOND);
 	}
 
 	video(bytes: number): void {

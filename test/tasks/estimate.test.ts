@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Estimate } from "../../src/counting/quantities.ts";
-import { dataUrl } from "../../src/media/base64.ts";
+import { dataUrl, encodeBase64 } from "../../src/media/base64.ts";
 import type { Model } from "../../src/models/model.ts";
 import { LIVE_SESSION_SECONDS } from "../../src/tasks/live-transcription/index.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
+import { promptTokens } from "../../src/tasks/text-generation/index.ts";
 import type { ChatInput } from "../../src/tasks/text-generation/types.ts";
 import { definitionOf } from "../../src/tasks/traits.ts";
 import { MP3_FRAME_SECONDS, modelOf, mp3, png, wav } from "./parts.ts";
@@ -83,6 +84,19 @@ describe("the estimate of a chat", () => {
 		const audio = (format: string) => ({ type: "input_audio" as const, input_audio: { data, format } });
 		expect(inputOf(user([audio("wav")]))).toBe(without + 25);
 		expect(inputOf(user([audio("mp3")]))).toBe(without + 8 * 25);
+		// Two seconds at 24 kHz and 16 bits, and 100 frames of 64 kbit/s.
+		const sound = (format: string, bytes: Uint8Array) =>
+			user([{ type: "input_audio", input_audio: { data: encodeBase64(bytes), format } }]);
+		expect(inputOf(sound("wav", wav(96_000, { rate: 24_000 })))).toBe(without + 2 * 25);
+		expect(inputOf(sound("mp3", mp3(100)))).toBe(without + Math.ceil(100 * MP3_FRAME_SECONDS * 25));
+		expect(promptTokens({ ...sound("wav", wav(96_000, { rate: 24_000 })), stream: false })).toBe(7 + 2 * 13);
+		expect(promptTokens({ ...sound("mp3", mp3(100)), stream: false })).toBe(
+			7 + Math.ceil(100 * MP3_FRAME_SECONDS * 13),
+		);
+		// One frame, and then bytes in no frame that is known: as at 320 kbit/s.
+		const odd = new Uint8Array(400_208);
+		odd.set(mp3(2));
+		expect(inputOf(sound("mp3", odd))).toBe(without + Math.ceil((400_208 / 40_000) * 25));
 		const file = {
 			type: "file" as const,
 			file: { file_data: `data:application/pdf;base64,${btoa("12345678")}` },
@@ -257,7 +271,8 @@ describe("the estimates of other tasks", () => {
 		};
 		const { fixed, outputTokens } = of({ task: "decision", input }, "@cf/cloudflare/clef") as Estimate;
 		const json = '{"a": 1}{"type": "noul", "instructions": "Is it?"}';
-		const audio = Math.ceil(((8_000 + wav(0).length) / 8_000) * 25);
+		// A quarter of a second at 16 kHz and 16 bits.
+		const audio = Math.ceil(0.25 * 25);
 		expect(fixed.inputTokens).toBe(256 + 2 * 16 * 2 + 2 * json.length + 6_500 + audio);
 		expect(outputTokens).toBe(512);
 	});

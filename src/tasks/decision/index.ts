@@ -1,16 +1,13 @@
 import { bytesOfBase64, sizeOfUrl } from "../../counting/images.ts";
 import { estimatedTokens, exact, tokenUpperBound } from "../../counting/quantities.ts";
-import { isWav, wavSeconds } from "../../counting/samples.ts";
+import { soundOf } from "../../counting/sound.ts";
 import { Approximation, type Tally, UpperBound } from "../../counting/tally.ts";
-import { decodeBase64, splitDataUrl } from "../../media/base64.ts";
 import type { TaskDefinition } from "../definition.ts";
 import type { DecisionInput, DecisionOutput } from "./types.ts";
 
 /** One answer of a decision, with its probabilities. */
 const ANSWER_TOKENS = 256;
 const WAV_URL = /^data:audio\/(x-|vnd\.)?wave?[;,]/i;
-/** 780 tokens per minute. */
-const CLEF_TOKENS_PER_SECOND = 13;
 
 /** Adds the parts of a decision to a token tally. */
 function tallyDecision({ state, questions, images, audio, videos }: DecisionInput, tally: Tally): void {
@@ -22,23 +19,15 @@ function tallyDecision({ state, questions, images, audio, videos }: DecisionInpu
 		tally.json(question);
 	}
 	for (const url of images) tally.image(sizeOfUrl(url));
-	for (const url of audio) tally.audio(bytesOfBase64(url), WAV_URL.test(url) ? "samples" : "compressed");
+	for (const url of audio) tally.audio(soundOf(url, WAV_URL.test(url) ? "samples" : "compressed"));
 	for (const url of videos) tally.video(bytesOfBase64(url));
 }
 
 /** Tokens of a decision by our own count. Images and audio count as documented for the Clef models. */
 export function decisionTokens(input: DecisionInput): number {
 	const tally = new Approximation();
-	const unmeasured: string[] = [];
-	let audioTokens = 0;
-	for (const url of input.audio) {
-		const bytes = decodeBase64(splitDataUrl(url)?.base64 ?? "");
-		const seconds = bytes && isWav(bytes) ? wavSeconds(bytes) : undefined;
-		if (seconds === undefined) unmeasured.push(url);
-		else audioTokens += Math.ceil(seconds * CLEF_TOKENS_PER_SECOND);
-	}
-	tallyDecision({ ...input, audio: unmeasured }, tally);
-	return tally.tokens + audioTokens;
+	tallyDecision(input, tally);
+	return tally.tokens;
 }
 
 export const decision: TaskDefinition<DecisionInput, DecisionOutput> = {

@@ -9,6 +9,7 @@ import {
 	tokenUpperBound,
 	toUsage,
 } from "../../counting/quantities.ts";
+import { soundOf } from "../../counting/sound.ts";
 import { Approximation, type Tally, UpperBound } from "../../counting/tally.ts";
 import { boundedTokens } from "../../counting/token-estimate.ts";
 import type { Model } from "../../models/model.ts";
@@ -194,10 +195,7 @@ function tallyContent(content: string | ContentPart[] | null, tally: Tally): voi
 		if (refusal) tally.text(refusal);
 		if (image_url) tally.image(sizeOfUrl(image_url.url));
 		if (input_audio)
-			tally.audio(
-				bytesOfBase64(input_audio.data),
-				SAMPLES.has(input_audio.format) ? "samples" : "compressed",
-			);
+			tally.audio(soundOf(input_audio.data, SAMPLES.has(input_audio.format) ? "samples" : "compressed"));
 		if (file?.file_data) tally.file(bytesOfBase64(file.file_data));
 	}
 }
