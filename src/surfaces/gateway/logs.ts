@@ -170,7 +170,9 @@ async function patchLog(c: Context, call: AppCall): Promise<Response> {
 /** Throws 7002 for an unknown gateway. */
 async function existingLogs(c: Context, call: AppCall): Promise<Omit<LogCalls, "append">> {
 	const name = logName(c, call);
-	return (await logsOf(name, call.services)) ?? gatewayNotFound(name.gateway, call);
+	const logs = await logsOf(name, call.services);
+	if (logs) return logs;
+	throw await gatewayNotFound(name.gateway, call);
 }
 
 /** Text that is not complete is not JSON. A browser must not interpret the text of a model as a page of this origin. */

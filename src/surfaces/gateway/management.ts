@@ -107,7 +107,8 @@ export const gatewayManagementRoutes: readonly AppRoute[] = defineRoutes(
 			async handler(c, call) {
 				const id = pathParameter(c, "gateway");
 				const settings = await call.services.gateways.registry(call.caller.account).get(id);
-				return envelope(redacted(settings ?? (await gatewayNotFound(id, call))));
+				if (!settings) throw await gatewayNotFound(id, call);
+				return envelope(redacted(settings));
 			},
 		},
 		{
@@ -214,14 +215,15 @@ async function showUrl(c: Context, call: AppCall): Promise<Response> {
 	return envelope(gatewayUrl(origin, call.caller, id, pathParameter(c, "provider")));
 }
 
-/** Throws 7002, with the gateway that is probably meant. */
-export async function gatewayNotFound(id: string, { caller, services }: OfAccount): Promise<never> {
-	throw notFound("Gateway", id, { known: await services.gateways.knownNames(caller.account) });
-}
+/** 7002, with the gateway that is probably meant. */
+export const gatewayNotFound = async (id: string, { caller, services }: OfAccount): Promise<AiError> =>
+	notFound("Gateway", id, { known: await services.gateways.knownNames(caller.account) });
 
 /** The id. Throws 7002 for an unknown gateway. */
-export const existingGateway = async (id: string, call: OfAccount): Promise<string> =>
-	(await call.services.gateways.find(call.caller.account, id)) ? id : gatewayNotFound(id, call);
+export async function existingGateway(id: string, call: OfAccount): Promise<string> {
+	if (await call.services.gateways.find(call.caller.account, id)) return id;
+	throw await gatewayNotFound(id, call);
+}
 
 /** The gateway in the path. Throws 7002 for an unknown one. */
 export const gatewayOf = (c: Context, call: OfAccount): Promise<string> =>
@@ -241,6 +243,6 @@ async function showResult(
 	{ id, call, messages = [] }: { id: string; call: AppCall; messages?: readonly FieldNote[] },
 ): Promise<Response> {
 	if (result.ok) return envelope(redacted(result.gateway), { messages });
-	if (result.failure === "absent") return gatewayNotFound(id, call);
+	if (result.failure === "absent") throw await gatewayNotFound(id, call);
 	throw FAILURES[result.failure]();
 }

@@ -107,11 +107,11 @@ async function save(c: Context, call: AppCall): Promise<Response> {
 	return stored.answer(saved);
 }
 
-/** Throws 7002. */
-async function keyNotFound(id: string, gateway: string, { caller, services }: AppCall): Promise<never> {
+/** 7002, with the key that is probably meant. */
+async function keyNotFound(id: string, gateway: string, { caller, services }: AppCall): Promise<AiError> {
 	const keys = await services.providerAccesses.of(caller.account).keys(gateway);
 	const named = keys.map((key) => ({ id: key.id, names: [key.alias, key.provider_slug] }));
-	throw idNotFound("Provider key", id, named);
+	return idNotFound("Provider key", id, named);
 }
 
 async function remove(c: Context, call: AppCall): Promise<Response> {
@@ -121,5 +121,6 @@ async function remove(c: Context, call: AppCall): Promise<Response> {
 	const removed = await services.providerAccesses.change(caller.account, (tables) =>
 		tables.deleteKey(gateway, id),
 	);
-	return envelope(removed ?? (await keyNotFound(id, gateway, call)));
+	if (!removed) throw await keyNotFound(id, gateway, call);
+	return envelope(removed);
 }

@@ -28,7 +28,9 @@ export const comparisonsQuery = (c: Context) => parseFields(ComparisonsQuery(), 
 /** The logs of the gateway in the address. Throws 7002 for an unknown gateway. */
 export async function requireLogs(c: Context, call: AppCall): Promise<Logs> {
 	const gateway = pathParameter(c, "gateway");
-	return (await logsOf({ caller: call.caller, gateway }, call.services)) ?? gatewayNotFound(gateway, call);
+	const logs = await logsOf({ caller: call.caller, gateway }, call.services);
+	if (logs) return logs;
+	throw await gatewayNotFound(gateway, call);
 }
 
 /** A page of the comparisons of a source. */
