@@ -8,7 +8,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { access, chmod, rename, rm } from "node:fs/promises";
+import { access, chmod, readdir, rename, rm, stat } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -37,6 +37,7 @@ export interface FolderWriter {
 
 /** `folders`: by the name of the backend. They may change. */
 export async function startFolderWriter(folders: () => ReadonlyMap<string, string>): Promise<FolderWriter> {
+	for (const folder of folders().values()) void removeUnfinished(folder).catch(() => {});
 	const path = `/${randomUUID()}/`;
 	const deleted = new BoundedSet<string>(MAX_DELETED);
 	const server = createServer((request, response) => {
@@ -103,6 +104,21 @@ const hasAll = (folder: string): Promise<boolean> =>
 		() => true,
 		() => false,
 	);
+
+/** Other gateways may write into the same folder. A write is a call of at most two minutes. */
+const LEFT_AFTER_MS = 60 * 60_000;
+const UNFINISHED = /^\.adapter_(?:config\.json|model\.safetensors)\.[\da-f-]{36}$/;
+
+/** Removes files that a killed process has left. */
+async function removeUnfinished(folder: string): Promise<void> {
+	for (const adapter of await readdir(folder)) {
+		if (!ADAPTER.test(adapter)) continue;
+		for (const name of await readdir(join(folder, adapter))) {
+			const path = join(folder, adapter, name);
+			if (UNFINISHED.test(name) && (await stat(path)).mtimeMs < Date.now() - LEFT_AFTER_MS) await rm(path);
+		}
+	}
+}
 
 async function write(request: IncomingMessage, folder: string, name: string): Promise<void> {
 	makeFolder(folder);

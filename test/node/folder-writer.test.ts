@@ -1,6 +1,17 @@
 /** The process that writes adapters into the folders of engines. */
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -65,6 +76,29 @@ it("keeps nothing of an adapter that is deleted while it is written, and does no
 	expect(await call("PUT", `/gpus/${id}/adapter_config.json`, "{}")).toBe(410);
 	expect(existsSync(path)).toBe(false);
 	expect(await call("HEAD", `/gpus/${id}`)).toBe(404);
+});
+
+it("removes at its start what a killed process has left for an hour, and nothing else", async () => {
+	const path = join(folder, ID.replace("0", "3"));
+	mkdirSync(path);
+	const left = [".adapter_model.safetensors.", ".adapter_config.json."].map((name) => name + randomUUID());
+	const names = ["adapter_config.json", ".notes", ...left];
+	const hoursAgo = (hours: number): number => Date.now() / 1_000 - hours * 3_600;
+	for (const name of names) writeFileSync(join(path, name), "{}");
+	for (const name of names.slice(0, 3)) utimesSync(join(path, name), hoursAgo(2), hoursAgo(2));
+	writeFileSync(join(folder, ".adapter_config.json.other"), "");
+	(
+		await startFolderWriter(
+			() =>
+				new Map([
+					["absent", join(folder, "absent")],
+					["gpus", folder],
+				]),
+		)
+	).stop();
+	await expect.poll(() => existsSync(join(path, left[0] ?? ""))).toBe(false);
+	expect(readdirSync(path).toSorted()).toEqual(names.filter((name) => name !== left[0]).toSorted());
+	rmSync(join(folder, ".adapter_config.json.other"));
 });
 
 it("deletes an adapter from the other folders, and reports it, if one folder cannot be written", async () => {
