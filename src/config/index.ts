@@ -218,7 +218,7 @@ const rulesOf = (rules: GatewayRules, allowAnonymous: boolean): GatewayRules =>
 
 export type DevelopmentConfig = Pick<Config, "adminToken" | "allowAnonymous" | "gatewayRules">;
 
-/** Callers need no token: with `ALLOW_ANONYMOUS`, and in the plugin, which has no operator. A deployment with `any_gateway` has one. */
+/** With `ALLOW_ANONYMOUS`, and with `any_gateway` if there is no operator, as in the plugin: then nobody but the caller reads a hint. */
 export const isForDevelopment = ({ adminToken, allowAnonymous, gatewayRules }: DevelopmentConfig): boolean =>
 	allowAnonymous || (gatewayRules.anyGateway && adminToken === undefined);
 
