@@ -2,7 +2,7 @@ import { Badge } from "@cloudflare/kumo/components/badge";
 import { Button } from "@cloudflare/kumo/components/button";
 import { Meter } from "@cloudflare/kumo/components/meter";
 import { useRef, useState } from "react";
-import { bodyOf } from "../api/client.ts";
+import { bodyOf, withQuery } from "../api/client.ts";
 import { errorOf } from "../api/error-of.ts";
 import type { Batch } from "../api/types.ts";
 import { useFollowing } from "../api/use-following.ts";
@@ -16,10 +16,13 @@ import { instant, integer } from "../parts/format.ts";
 import { InView } from "../parts/in-view.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { useSession } from "../session/session.ts";
 import { Confirm } from "../tokens/confirm.tsx";
 
 const LIMIT = 50;
+const NO_BATCHES =
+	"This account has no batches. A batch runs the requests of a file later, on capacity that live requests leave, for a lower price.";
 /** The end of an id in a row; ids of the same time begin alike. The details have all of it. */
 const ID_CHARACTERS = 12;
 
@@ -32,15 +35,28 @@ export default function Batches() {
 	const [error, setError] = useState<Error>();
 	const newBatch = useRef<HTMLButtonElement>(null);
 	const path = api.account("/ai/v1/batches");
+	/** Of each page, the last batch of the page before. */
+	const [afters, setAfters] = useState<readonly (string | undefined)[]>([undefined]);
+	const after = afters.at(-1);
 	const batches = useLoad(
 		async (signal) => {
-			const listed = await api.fetch(`${path}?limit=${LIMIT}`, { signal });
-			return (await bodyOf<{ data: Batch[] }>(listed.json())).data;
+			const listed = await api.fetch(withQuery(path, { limit: LIMIT, after }), { signal });
+			const { data, has_more } = await bodyOf<{ data: Batch[]; has_more: boolean }>(listed.json());
+			return { data, hasOlder: has_more, after };
 		},
-		[api],
+		[api, after],
 	);
-	useFollowing(batches.value?.some((batch) => !hasEnded(batch)) ?? false, batches);
-	const detailed = batches.value?.find(({ id }) => id === shown);
+	const rows = batches.value?.data ?? [];
+	useFollowing(
+		rows.some((batch) => !hasEnded(batch)),
+		batches,
+	);
+	function turnTo(page: number): void {
+		if (page < afters.length) setAfters(afters.slice(0, page));
+		// Until a page is loaded, the rows are those of the page before.
+		else if (batches.value?.after === after) setAfters([...afters, rows.at(-1)?.id]);
+	}
+	const detailed = rows.find(({ id }) => id === shown);
 
 	async function cancel({ id }: Batch): Promise<void> {
 		setCancelling(undefined);
@@ -95,6 +111,7 @@ export default function Batches() {
 						onCreated={() => {
 							setIsNew(false);
 							newBatch.current?.focus();
+							setAfters([undefined]);
 							batches.reload();
 						}}
 						onCancel={() => setIsNew(false)}
@@ -116,15 +133,18 @@ export default function Batches() {
 				/>
 			)}
 			<Loading of={batches}>
-				{(rows) => (
-					<DataTable
-						framed
-						label="Batches"
-						columns={columns}
-						rows={rows}
-						rowKey={({ id }) => id}
-						empty="This account has no batches. A batch runs the requests of a file later, on capacity that live requests leave, for a lower price."
-					/>
+				{({ data, hasOlder }) => (
+					<>
+						<DataTable
+							framed
+							label="Batches"
+							columns={columns}
+							rows={data}
+							rowKey={({ id }) => id}
+							empty={after === undefined ? NO_BATCHES : "No older batches."}
+						/>
+						<Pager page={afters.length} hasOlder={hasOlder} onPage={turnTo} />
+					</>
 				)}
 			</Loading>
 		</Page>

@@ -9,6 +9,7 @@ import { instant } from "../parts/format.ts";
 import { InView } from "../parts/in-view.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { useParameters } from "../parts/use-parameters.ts";
 import { useRemoval } from "../parts/use-removal.ts";
 import { InstancePart } from "../search/instance.tsx";
@@ -18,6 +19,8 @@ import { useSession } from "../session/session.ts";
 import { Confirm } from "../tokens/confirm.tsx";
 
 const MAX_LISTED = 50;
+const NO_INSTANCES =
+	"No instances of AI Search here. An instance indexes files, finds their passages by meaning and by keyword, and lets a model answer from them.";
 
 export default function Search() {
 	const { api } = useSession();
@@ -37,14 +40,13 @@ export default function Search() {
 			).result,
 		[api],
 	);
+	const [page, setPage] = useState(1);
 	const instances = useLoad(
-		async (signal) =>
-			(await api.get<SearchInstance[]>(instancesPath(api, namespace), { per_page: MAX_LISTED }, signal))
-				.result,
-		[api, namespace],
+		(signal) =>
+			api.get<SearchInstance[]>(instancesPath(api, namespace), { page, per_page: MAX_LISTED }, signal),
+		[api, namespace, page],
 	);
 	const names = (namespaces.value ?? []).map(({ name }) => name);
-	const open = instances.value?.find(({ id }) => id === selected);
 
 	const removal = useRemoval<SearchInstance>(async ({ id }) => {
 		await api.send("DELETE", instancePath(api, { namespace, id }));
@@ -99,9 +101,10 @@ export default function Search() {
 						label="Namespace"
 						value={namespace}
 						items={Object.fromEntries(names.map((name) => [name, name]))}
-						onValueChange={(chosen) =>
-							setParameters({ namespace: chosen ?? DEFAULT_NAMESPACE, instance: "" })
-						}
+						onValueChange={(chosen) => {
+							setPage(1);
+							setParameters({ namespace: chosen ?? DEFAULT_NAMESPACE, instance: "" });
+						}}
 					/>
 				</div>
 			)}
@@ -112,6 +115,7 @@ export default function Search() {
 						namespace={namespace}
 						onCreated={({ id }) => {
 							setIsCreating(false);
+							setPage(1);
 							setParameters({ instance: id });
 							instances.reload();
 						}}
@@ -129,24 +133,37 @@ export default function Search() {
 				/>
 			)}
 			<Loading of={instances}>
-				{(rows) => (
-					<DataTable
-						framed
-						label="Instances"
-						columns={columns}
-						rows={rows}
-						rowKey={({ id }) => id}
-						empty="No instances of AI Search here. An instance indexes files, finds their passages by meaning and by keyword, and lets a model answer from them."
-					/>
+				{({ result, info }) => (
+					<>
+						<DataTable
+							framed
+							label="Instances"
+							columns={columns}
+							rows={result}
+							rowKey={({ id }) => id}
+							empty={page > 1 ? "No older instances." : NO_INSTANCES}
+						/>
+						<Pager page={page} hasOlder={page * MAX_LISTED < (info.total_count ?? 0)} onPage={setPage} />
+					</>
 				)}
 			</Loading>
-			{open && (
-				<InView key={`${namespace}/${open.id}`}>
-					<InstancePart instance={open} />
+			{selected !== "" && (
+				<InView key={`${namespace}/${selected}`}>
+					<OpenInstance path={instancePath(api, { namespace, id: selected })} />
 				</InView>
 			)}
 		</Page>
 	);
+}
+
+/** It need not be in the page of the list. */
+function OpenInstance({ path }: { path: string }) {
+	const { api } = useSession();
+	const instance = useLoad(
+		async (signal) => (await api.get<SearchInstance>(path, {}, signal)).result,
+		[api, path],
+	);
+	return <Loading of={instance}>{(value) => <InstancePart instance={value} />}</Loading>;
 }
 
 const COLUMNS: readonly Column<SearchInstance>[] = [

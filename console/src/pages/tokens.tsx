@@ -10,6 +10,7 @@ import { decimal, instant } from "../parts/format.ts";
 import { InView } from "../parts/in-view.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { useSession } from "../session/session.ts";
 import { Confirm } from "../tokens/confirm.tsx";
 import { TokenForm } from "../tokens/form.tsx";
@@ -25,12 +26,21 @@ export default function Tokens() {
 	const [error, setError] = useState<Error>();
 	const newToken = useRef<HTMLButtonElement>(null);
 	const path = api.account("/tokens");
+	const [page, setPage] = useState(1);
 	const tokens = useLoad(
-		async (signal) =>
-			(await api.get<Token[]>(path, { per_page: 50, direction: "desc", include_expired: true }, signal))
-				.result,
-		[api],
+		(signal) =>
+			api.get<Token[]>(path, { page, per_page: PER_PAGE, direction: "desc", include_expired: true }, signal),
+		[api, page],
 	);
+	/** Another client may have changed the token since the list was loaded. */
+	async function edit({ id }: Token): Promise<void> {
+		setError(undefined);
+		try {
+			setShown({ kind: "form", token: (await api.get<Token>(`${path}/${id}`)).result });
+		} catch (failure) {
+			setError(errorOf(failure));
+		}
+	}
 
 	async function run({ action, token }: { action: Action; token: Token }): Promise<void> {
 		setConfirming(undefined);
@@ -51,6 +61,7 @@ export default function Tokens() {
 	}
 
 	const saved = (token: Token | NewToken): void => {
+		if ("value" in token) setPage(1);
 		setShown("value" in token ? { kind: "value", name: token.name, value: token.value } : undefined);
 		tokens.reload();
 	};
@@ -61,11 +72,7 @@ export default function Tokens() {
 			title: "Actions",
 			cell: (token) => (
 				<div className="buttons">
-					<Button
-						size="sm"
-						aria-label={`Edit ${token.name}`}
-						onClick={() => setShown({ kind: "form", token })}
-					>
+					<Button size="sm" aria-label={`Edit ${token.name}`} onClick={() => void edit(token)}>
 						Edit
 					</Button>
 					<Button
@@ -122,21 +129,27 @@ export default function Tokens() {
 				/>
 			)}
 			<Loading of={tokens}>
-				{(rows) => (
-					<DataTable
-						framed
-						label="Tokens"
-						columns={columns}
-						rows={rows}
-						rowKey={({ id }) => id}
-						empty="This account has no tokens. A token lets a client call the gateway, with the rights and the budget that you choose."
-					/>
+				{({ result, info }) => (
+					<>
+						<DataTable
+							framed
+							label="Tokens"
+							columns={columns}
+							rows={result}
+							rowKey={({ id }) => id}
+							empty={page > 1 ? "No older tokens." : NO_TOKENS}
+						/>
+						<Pager page={page} hasOlder={page * PER_PAGE < (info.total_count ?? 0)} onPage={setPage} />
+					</>
 				)}
 			</Loading>
 		</Page>
 	);
 }
 
+const PER_PAGE = 50;
+const NO_TOKENS =
+	"This account has no tokens. A token lets a client call the gateway, with the rights and the budget that you choose.";
 const VARIANTS = { active: "success", disabled: "warning", expired: "error" } as const;
 
 const COLUMNS: readonly Column<Token>[] = [

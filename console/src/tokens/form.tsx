@@ -1,14 +1,11 @@
-import { Button } from "@cloudflare/kumo/components/button";
 import { Checkbox } from "@cloudflare/kumo/components/checkbox";
 import { Input } from "@cloudflare/kumo/components/input";
 import { Switch } from "@cloudflare/kumo/components/switch";
-import { type FormEvent, useEffect, useRef, useState } from "react";
-import { errorOf } from "../api/error-of.ts";
+import { useState } from "react";
 import type { NewToken, PermissionGroup, Token, TokenLimits } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
-import { Failure } from "../parts/failure.tsx";
 import { Loading } from "../parts/loading.tsx";
-import { Section } from "../parts/page.tsx";
+import { SaveForm } from "../parts/save-form.tsx";
 import { useSession } from "../session/session.ts";
 
 interface Props {
@@ -29,21 +26,20 @@ export function TokenForm({ token, onSaved, onCancel }: Props) {
 	const { api } = useSession();
 	const [name, setName] = useState(token?.name ?? "");
 	const [groups, setGroups] = useState<readonly string[]>(() => groupsOf(token));
-	const [expires, setExpires] = useState(token?.expires_on?.slice(0, 10) ?? "");
+	const [expires, setExpires] = useState(dayOf(token?.expires_on));
 	const [limits, setLimits] = useState<TokenLimits>(token?.limits ?? {});
 	const [enabled, setEnabled] = useState(token?.status !== "disabled");
-	const [error, setError] = useState<Error>();
-	const form = useRef<HTMLFormElement>(null);
-	useEffect(() => form.current?.querySelector("input")?.focus({ preventScroll: true }), []);
 	const path = api.account("/tokens");
 	const available = useLoad(
 		async (signal) => (await api.get<PermissionGroup[]>(`${path}/permission_groups`, {}, signal)).result,
 		[api],
 	);
 
-	async function submit(event: FormEvent): Promise<void> {
-		event.preventDefault();
+	async function send(): Promise<void> {
+		const stays = expires === dayOf(token?.expires_on);
 		const body = {
+			// Such as `not_before`, for which the form has no field.
+			...token,
 			name,
 			policies: [
 				{
@@ -56,82 +52,76 @@ export function TokenForm({ token, onSaved, onCancel }: Props) {
 			],
 			limits: Object.keys(limits).length > 0 ? limits : null,
 			status: enabled ? "active" : "disabled",
-			...(expires !== "" && { expires_on: `${expires}T00:00:00Z` }),
+			expires_on: expires === "" ? null : stays ? token?.expires_on : `${expires}T00:00:00Z`,
 		};
-		try {
-			onSaved(
-				token
-					? await api.send<Token>("PUT", `${path}/${token.id}`, body)
-					: await api.send<NewToken>("POST", path, body),
-			);
-		} catch (failure) {
-			setError(errorOf(failure));
-		}
+		onSaved(
+			token
+				? await api.send<Token>("PUT", `${path}/${token.id}`, body)
+				: await api.send<NewToken>("POST", path, body),
+		);
 	}
 
 	return (
-		<Section title={token ? `Edit ${token.name}` : "New token"}>
-			{error && <Failure error={error} />}
-			<form className="stack" ref={form} onSubmit={(event) => void submit(event)}>
-				<Input
-					label="Name"
-					required
-					maxLength={120}
-					value={name}
-					onChange={(event) => setName(event.target.value)}
-				/>
-				<fieldset className="permissions">
-					<legend>Permissions</legend>
-					<Loading of={available}>
-						{(all) =>
-							all.map((group) => (
-								<Checkbox
-									key={group.id}
-									label={group.name}
-									disabled={!group.is_selectable}
-									checked={groups.includes(group.name)}
-									onCheckedChange={(checked) =>
-										setGroups((before) =>
-											checked ? [...before, group.name] : before.filter((other) => other !== group.name),
-										)
-									}
-								/>
-							))
-						}
-					</Loading>
-				</fieldset>
-				<div className="filters">
-					{LIMITS.map(([field, label]) => (
-						<Input
-							key={field}
-							label={label}
-							type="number"
-							min={0}
-							placeholder="No limit"
-							value={limits[field] ?? ""}
-							onChange={(event) => setLimits((before) => withLimit(before, field, event.target.value))}
-						/>
-					))}
+		<SaveForm
+			title={token ? `Edit ${token.name}` : "New token"}
+			button={token ? "Save" : "Create"}
+			isReady={groups.length > 0}
+			onSend={send}
+			onCancel={onCancel}
+		>
+			<Input
+				label="Name"
+				required
+				maxLength={120}
+				value={name}
+				onChange={(event) => setName(event.target.value)}
+			/>
+			<fieldset className="permissions">
+				<legend>Permissions</legend>
+				<Loading of={available}>
+					{(all) =>
+						all.map((group) => (
+							<Checkbox
+								key={group.id}
+								label={group.name}
+								disabled={!group.is_selectable}
+								checked={groups.includes(group.name)}
+								onCheckedChange={(checked) =>
+									setGroups((before) =>
+										checked ? [...before, group.name] : before.filter((other) => other !== group.name),
+									)
+								}
+							/>
+						))
+					}
+				</Loading>
+			</fieldset>
+			<div className="filters">
+				{LIMITS.map(([field, label]) => (
 					<Input
-						label="Expires (UTC)"
-						type="date"
-						value={expires}
-						onChange={(event) => setExpires(event.target.value)}
+						key={field}
+						label={label}
+						type="number"
+						min={0}
+						placeholder="No limit"
+						value={limits[field] ?? ""}
+						onChange={(event) => setLimits((before) => withLimit(before, field, event.target.value))}
 					/>
-				</div>
-				{token && <Switch label="Enabled" checked={enabled} onCheckedChange={setEnabled} />}
-				<div className="buttons">
-					<Button type="submit" variant="primary" disabled={groups.length === 0}>
-						{token ? "Save" : "Create"}
-					</Button>
-					<Button type="button" onClick={onCancel}>
-						Cancel
-					</Button>
-				</div>
-			</form>
-		</Section>
+				))}
+				<Input
+					label="Expires (UTC)"
+					type="date"
+					value={expires}
+					onChange={(event) => setExpires(event.target.value)}
+				/>
+			</div>
+			{token && <Switch label="Enabled" checked={enabled} onCheckedChange={setEnabled} />}
+		</SaveForm>
 	);
 }
+
+/** Of an instant. Empty if there is none. */
+const dayOf = (instant = ""): string => instant.slice(0, 10);
 
 const groupsOf = (token: Token | undefined): string[] =>
 	token?.policies
