@@ -128,7 +128,8 @@ describe("a change that fails", () => {
 		await page.getByRole("button", { name: "New gateway" }).click();
 		await page.getByLabel("Name").fill("errors");
 		await page.route(/\/ai-gateway\/gateways$/, broken("No storage"));
-		await page.getByRole("button", { name: "Create" }).click();
+		const create = page.getByRole("button", { name: "Create" });
+		await create.press("Enter");
 		const alert = page.getByRole("alert").getByText("No storage.", { exact: true });
 		await alert.waitFor();
 		const isSeen = (): Promise<boolean> =>
@@ -137,6 +138,13 @@ describe("a change that fails", () => {
 				return top >= 0 && bottom <= element.ownerDocument.documentElement.clientHeight;
 			});
 		await expect.poll(isSeen).toBe(true);
+		const hasFocus = (): Promise<boolean> =>
+			create.evaluate((element) => element.ownerDocument.activeElement === element);
+		await expect.poll(hasFocus).toBe(true);
+		// Another attempt clears the message, and the focus stays.
+		await page.keyboard.press("Enter");
+		await alert.waitFor();
+		await expect.poll(hasFocus).toBe(true);
 		await tab.close();
 	});
 });

@@ -72,6 +72,8 @@ it("an alias is created, answers, is changed and deleted", async () => {
 		.getByText(/^models\[0\]: stored, but it cannot be called now.*llama-3\.1-8b-instruct-fp8/)
 		.waitFor();
 	const rows = part.locator("tbody tr");
+	// The button that sends the form is disabled until the answer, so it has lost the focus.
+	await expect.poll(() => hasFocus(part.getByRole("button", { name: "New alias" }))).toBe(true);
 	expect(await rows.textContent()).toMatch(/custom\/assistant.*instruct-fb8.*fp8-fast.*as listed/);
 	await expectAccessible();
 	expect(await routed("custom/assistant")).toBe(OTHER);
@@ -85,6 +87,7 @@ it("an alias is created, answers, is changed and deleted", async () => {
 	await page.getByRole("option", { name: "Auto Router" }).click();
 	await press(part, "Save");
 	await rows.getByText("Auto Router").waitFor();
+	await expect.poll(() => hasFocus(part.getByRole("button", { name: /^Edit/ }))).toBe(true);
 	await expect.poll(() => part.getByText(/stored, but it cannot be called/).count()).toBe(0);
 	expect(await api("GET", `${DEFAULT}/aliases`)).toMatchObject([
 		{ name: "assistant", routing: "smart", models: stored },
@@ -205,6 +208,7 @@ describe("a dynamic route", () => {
 		await confirm("Deploy the version");
 		await versions.getByText("deployed", { exact: true }).waitFor();
 		expect(await deployments.count()).toBe(1);
+		await expect.poll(() => hasFocus(part.getByRole("region", { name: "Versions", exact: true }))).toBe(true);
 
 		// A version that the form stores and deploys is there at once.
 		await press(part, "Edit the route support");

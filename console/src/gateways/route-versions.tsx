@@ -1,6 +1,6 @@
 import { Badge } from "@cloudflare/kumo/components/badge";
 import { Button } from "@cloudflare/kumo/components/button";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { errorOf } from "../api/error-of.ts";
 import { useLoad } from "../api/use-load.ts";
 import { Code } from "../parts/code.tsx";
@@ -33,6 +33,7 @@ export function RouteVersions({ route, path, onDeployed, onClose }: Props) {
 	const [selected, setSelected] = useState<RouteVersionRow>();
 	const [asked, setAsked] = useState<RouteVersionRow>();
 	const [error, setError] = useState<Error>();
+	const list = useRef<HTMLDivElement>(null);
 	const model = `dynamic/${route.name}`;
 	// A version that is stored or deployed changes the route.
 	const versions = useLoad(
@@ -45,6 +46,8 @@ export function RouteVersions({ route, path, onDeployed, onClose }: Props) {
 		setError(undefined);
 		try {
 			await api.send("POST", `${path}/deployments`, { version_id });
+			// The button of the version disappears.
+			list.current?.querySelector("section")?.focus();
 			onDeployed();
 		} catch (failure) {
 			setError(errorOf(failure));
@@ -128,7 +131,7 @@ export function RouteVersions({ route, path, onDeployed, onClose }: Props) {
 			)}
 			<Loading of={versions}>
 				{(rows) => (
-					<>
+					<div ref={list} className="stack">
 						<DataTable
 							label="Versions"
 							columns={columns}
@@ -137,7 +140,7 @@ export function RouteVersions({ route, path, onDeployed, onClose }: Props) {
 							empty="No older versions."
 						/>
 						<Pager page={page} hasOlder={rows.length === PER_PAGE} onPage={setPage} />
-					</>
+					</div>
 				)}
 			</Loading>
 			<Deployments path={path} changed={route.modified_at} />

@@ -26,8 +26,8 @@ export function Failure({ error, onRetry, retrying = false }: Props) {
 	const { status, code = 0 } = error instanceof ApiError ? error : { status: 0 };
 	const alert = useRef<HTMLDivElement>(null);
 	const isOfLoad = onRetry !== undefined;
-	// The button disappears with the message.
-	useEffect(() => () => focusIfLost(content()), []);
+	// The button disappears with the message. A failure without one is that of a form, which keeps the focus.
+	useEffect(() => (isOfLoad ? () => focusIfLost(content()) : undefined), [isOfLoad]);
 	// The button that was pressed may be far below: at the end of a form or of a long table.
 	useEffect(() => {
 		if (error && !isOfLoad) alert.current?.scrollIntoView({ block: "nearest" });

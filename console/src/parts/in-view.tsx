@@ -1,5 +1,5 @@
 import { type ReactNode, useLayoutEffect, useRef } from "react";
-import { content } from "./focus.ts";
+import { content, isFocusLost } from "./focus.ts";
 
 /**
  * A part that appears after a click elsewhere on the page: it comes into view and gets the focus. When it disappears, the focus
@@ -14,7 +14,8 @@ export function InView({ children }: { children: ReactNode }) {
 		part?.scrollIntoView({ block: "nearest" });
 		part?.focus({ preventScroll: true });
 		return () => {
-			if (!part?.contains(document.activeElement)) return;
+			// The button that sends a form is disabled until the answer, so it has lost the focus.
+			if (!isFocusLost() && !part?.contains(document.activeElement)) return;
 			const next = opener instanceof HTMLElement && opener.isConnected ? opener : content();
 			next?.focus({ preventScroll: true });
 		};

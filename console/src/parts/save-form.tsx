@@ -3,6 +3,7 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { errorOf } from "../api/error-of.ts";
 import { Failure } from "./failure.tsx";
+import { focusIfLost } from "./focus.ts";
 import { Section } from "./page.tsx";
 
 interface Props {
@@ -26,6 +27,11 @@ export function SaveForm({ title, button, isReady = true, status, onSend, onCanc
 		() => form.current?.querySelector<HTMLElement>("input, textarea")?.focus({ preventScroll: true }),
 		[],
 	);
+
+	// The button was disabled until the answer.
+	useEffect(() => {
+		if (error && !isSending) focusIfLost(form.current?.querySelector<HTMLElement>("[type=submit]"));
+	}, [error, isSending]);
 
 	async function submit(event: FormEvent): Promise<void> {
 		event.preventDefault();
