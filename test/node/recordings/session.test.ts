@@ -11,7 +11,10 @@ import { bundled, startSession } from "../plugin/session.ts";
 const PLUGIN = resolve("dist/miniflare/index.js");
 const KEY = "sk-of-the-engine-0123456789abcdef";
 
-/** `GET` uses all members of the binding. `POST {binding, test?, member, parameters}` calls a method of a binding, and returns the result or the error in JSON. */
+/**
+ * `GET` uses all members of the binding. `POST {binding, test?, member, parameters}` calls a method of a binding, and returns the result or
+ * the error in JSON.
+ */
 const SCRIPT = bundled(`
 import { members } from "./members.ts";
 import { probe } from "./probe.ts";
