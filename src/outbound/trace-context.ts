@@ -30,7 +30,12 @@ export function traceOf(headers: Headers): string | undefined {
 }
 
 /** Runs the request. Its calls of engines have the header `trace`. */
-export const withTrace = <T>(trace: string | undefined, run: () => T): T => passed.run(trace, run);
+export const withTrace = <T>(trace: string | undefined, run: () => T): T =>
+	trace === passed.getStore() ? run() : passed.run(trace, run);
+
+/** Runs a part of the request. Its calls have the part's own header, if it has one, and else that of the request. */
+export const withOwnTrace = <T>(headers: Headers, run: () => T): T =>
+	withTrace(traceOf(headers) ?? passed.getStore(), run);
 
 /** The headers of a call that runs a model. Those of the operator win. Without a trace the same object, which may be that of many calls. */
 export function withPassedTrace(

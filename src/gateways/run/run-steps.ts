@@ -5,6 +5,7 @@
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
+import { withOwnTrace } from "../../outbound/trace-context.ts";
 import type { Caller, Inputs } from "../../pipeline/request.ts";
 import type { GatewayExchange, RequestSource } from "../exchange.ts";
 import { type GatewayOptions, mergedOptions } from "../options.ts";
@@ -153,7 +154,8 @@ function gatewayStep(step: Step, format: StepFormat, context: StepContext): Gate
 					fields: step.inputs.fields,
 					estimates: context.settings.estimate_usage === true,
 				});
-			return runStep(format, { ...context, ...target, id, signal }, exchange);
+			const run = { ...context, ...target, id, signal };
+			return withOwnTrace(step.sent.headers, () => runStep(format, run, exchange));
 		},
 	};
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { withTrace } from "../../../src/outbound/trace-context.ts";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import {
 	CALLER,
@@ -72,6 +73,24 @@ describe("universal run", () => {
 			expect(headers.get("cf-aig-log-id")).toBe(headers.get("cf-aig-request-id"));
 		},
 	);
+
+	it("gives an engine the trace of its step, or else that of the request", async () => {
+		const traces = ["1", "2"].map((digit) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`);
+		const [ofRequest, ofStep] = traces;
+		const { fetch, requests } = upstream(() => Response.json({ error: { message: "no" } }, { status: 400 }));
+		const { run } = gateway({ vars: ENGINE_VARS, fetch });
+		const steps = [ofStep, "00-0-0-01", undefined].map((traceparent) => ({
+			...step(LLAMA, { prompt: "Hi" }),
+			headers: { authorization: "Bearer x", ...(traceparent !== undefined && { traceparent }) },
+		}));
+		const received = async (trace: string | undefined) => {
+			requests.length = 0;
+			await (await withTrace(trace, () => run(steps))).text();
+			return requests.map(({ headers }) => headers.get("traceparent"));
+		};
+		expect(await received(ofRequest)).toEqual([ofStep, ofRequest, ofRequest]);
+		expect(await received(undefined)).toEqual([ofStep, null, null]);
+	});
 
 	it("answers OpenAI's routes without the envelope", async () => {
 		const response = await hello().run([step("v1/chat/completions", chat(LLAMA))]);
