@@ -162,6 +162,8 @@ const PATIENT = {
 	retry: process.env.CI ? 1 : 0,
 	expect: { poll: { timeout: 60_000 } },
 };
+/** For tests inside workerd. The first use of what the Worker loads late transforms its libraries, and the machine may be busy. */
+const PATIENT_IN_WORKERD = { testTimeout: 60_000, expect: { poll: { timeout: 30_000 } } };
 /** The modules keep nothing that one file changes for another, so the files of a worker load them once. */
 const SHARED_MODULES = { isolate: false };
 
@@ -218,8 +220,7 @@ export default defineConfig({
 					disableConsoleIntercept: true,
 					setupFiles: ["test/property-settings.ts", "test/real-timers.ts", "test/own-counts.ts"],
 					globalSetup: ["test/storage/blobs/s3-server.ts"],
-					// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.
-					testTimeout: 60_000,
+					...PATIENT_IN_WORKERD,
 					deps: { optimizer: { ssr: bundled([...LIBRARIES, ...SDKS]) } },
 				},
 			},
@@ -229,7 +230,7 @@ export default defineConfig({
 				test: {
 					name: "extending",
 					include: ["test/extending/*.test.ts"],
-					testTimeout: 60_000,
+					...PATIENT_IN_WORKERD,
 					deps: { optimizer: { ssr: bundled(LIBRARIES) } },
 				},
 			},
