@@ -111,7 +111,8 @@ function extraFields(model: Model, { responseFormat, guidedJson, image }: Native
 		},
 		{
 			without: [
-				...(responseFormat ? [] : (["response_format"] as const)),
+				// The schemas of some models lack it, and engines have it for every model.
+				...(responseFormat || !strict ? [] : (["response_format"] as const)),
 				...(guidedJson ? [] : (["guided_json"] as const)),
 				...(image ? [] : (["image"] as const)),
 			],

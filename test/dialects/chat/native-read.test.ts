@@ -196,7 +196,12 @@ describe("a native chat input", () => {
 		expect(format(SCOUT, { guided_json: schema })).toEqual(bare);
 		// Not fields of these models.
 		expect(format(LLAMA, { guided_json: schema })).toBeUndefined();
-		expect(format(VISION, { response_format: { type: "json_object" } })).toBeUndefined();
+		// Their own schemas lack it.
+		for (const model of [VISION, MISTRAL, chatModel("qwq-32b")]) {
+			const sent = { messages: hello, response_format: { type: "json_object" } };
+			expect(read(model, sent).input.response_format).toEqual({ type: "json_object" });
+			expect(read(model, sent, nativeDialect(model), true).input.response_format).toBeUndefined();
+		}
 		expect(() => format(LLAMA, { response_format: { type: "json_schema" } })).toThrowError(
 			"8001: Invalid input: response_format.json_schema must be a JSON Schema",
 		);
