@@ -129,6 +129,8 @@ export class ConverterProcess {
 				name: "documents",
 				modules: await modules(),
 				compatibilityDate: COMPATIBILITY_DATE,
+				// For `node:buffer`.
+				compatibilityFlags: ["nodejs_compat"],
 				isOffline: true,
 				isBackground: true,
 				v8Flags: [`--max-old-space-size=${HEAP_MB}`, `--max-semi-space-size=${YOUNG_MB}`],
