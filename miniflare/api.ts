@@ -35,11 +35,11 @@ export type RouteOptions = TargetOptions[] | { targets: TargetOptions[]; [settin
 
 /** Recorded answers: docs/local-binding.md. */
 export interface RecordingOptions {
-	/** In the folder of the Worker's configuration. Default: `recordings`. */
+	/** In the folder of the Worker's configuration; in vitest, in the root of the project of vitest. Default: `recordings`. */
 	folder?: string;
 	/**
-	 * `once` (default): calls without a recording are recorded. `replay`: they fail; the default in CI. `record`: all calls are recorded
-	 * again. `off`. The environment variable GANGLION_RECORDINGS has precedence.
+	 * `once` (default): calls without a recording are recorded. `replay`: they fail. `record`: the calls of each test that runs are recorded
+	 * again. `off`. In CI, `once` and `record` are `replay`. The environment variable GANGLION_RECORDINGS has precedence.
 	 */
 	mode?: "replay" | "once" | "record" | "off";
 	/** Fields of inputs that are not compared, such as `messages.*.id`. */

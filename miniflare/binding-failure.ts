@@ -1,23 +1,16 @@
 /** A failure with the fields that the method `run` of the runtime's `Ai` class reads, and those that its other methods read. */
-interface BindingFailure {
-	internalCode: number;
-	httpCode: number;
-	description: string;
-}
+import type { AiError } from "../src/core/errors.ts";
 
-export function bindingFailure({ internalCode, httpCode, description }: BindingFailure): Response {
+export function bindingFailure({ code, description, name, status }: AiError): Response {
 	const body = {
-		internalCode,
-		name: "AiError",
+		internalCode: code,
+		name,
 		description,
-		message: `AiError: ${description}`,
-		httpCode,
-		errors: [{ code: internalCode, message: description }],
+		message: `${name}: ${description}`,
+		httpCode: status,
+		errors: [{ code, message: description }],
 		success: false,
 	};
 	// The class reads a body as JSON only with exactly this type.
-	return new Response(JSON.stringify(body), {
-		status: httpCode,
-		headers: { "content-type": "application/json" },
-	});
+	return new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json" } });
 }

@@ -4,8 +4,15 @@
  * Methods that the class calls over RPC become the same requests.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
+import { AiError } from "../src/core/errors.ts";
 import { bindingFailure } from "./binding-failure.ts";
-import { named, searchRequest, type WebSearchRequest, WireGateway, type WireParams } from "./wire-gateway.ts";
+import {
+	errorNamed,
+	searchRequest,
+	type WebSearchRequest,
+	WireGateway,
+	type WireParams,
+} from "./wire-gateway.ts";
 
 interface ForwarderEnv {
 	/** `…/ai/run/proxy` */
@@ -26,7 +33,10 @@ export default class Forwarder extends WorkerEntrypoint<ForwarderEnv> {
 	}
 
 	aiSearch(): never {
-		throw named("AiError", "8001: Invalid input: a gateway that already runs has AI Search over REST only");
+		throw errorNamed(
+			"AiError",
+			"8001: Invalid input: a gateway that already runs has AI Search over REST only",
+		);
 	}
 
 	websearch(request: WebSearchRequest, params?: WireParams): Promise<Response> {
@@ -66,10 +76,9 @@ async function send(request: Request, env: ForwarderEnv): Promise<Response> {
 		return await fetch(request, { headers, redirect: "manual" });
 	} catch (error) {
 		if (request.signal.aborted) throw error;
-		return bindingFailure({
-			internalCode: 7009,
-			httpCode: 502,
-			description: `No gateway answers on ${new URL(env.PROXY).origin}: is it running?`,
-		});
+		const { origin } = new URL(env.PROXY);
+		return bindingFailure(
+			new AiError("upstreamUnavailable", `No gateway answers on ${origin}: is it running?`),
+		);
 	}
 }

@@ -49,7 +49,7 @@ export const SETTINGS = [
 /** A Worker under test needs no set-up of its gateways, and gets the streams that the product's binding has. */
 const GATEWAY_RULES = { any_gateway: true, resumable_streams: true, share_provider_keys: true };
 
-const PLACE = "dev.options";
+export const PLACE = "dev.options";
 const DEFAULT_ACCOUNT = "local";
 const DEFAULT_BACKEND = "simulator";
 /** No rate limits by default, because a test suite exceeds the product's limits. */
@@ -134,7 +134,7 @@ function isSpreadText(options: Env): boolean {
 
 function readUrl(options: Env, env: Env, platform?: string): UrlSource {
 	const problems = new Problems();
-	const fields = problems.parse(Url(recorder(env, platform).recorded), options, [PLACE]);
+	const fields = problems.parse(Url(tracked(env, platform).variables), options, [PLACE]);
 	if (fields) return { kind: "url", ...fields };
 	throw new ConfigError(problemsOf(() => problems.throwIfAny()));
 }
@@ -160,12 +160,12 @@ function readEmbedded(options: Env, env: Env, platform?: string): EmbeddedSource
 		// `configure` reports a value that is no object.
 		AI_GATEWAY: isRecord(AI_GATEWAY ?? {}) ? { ...GATEWAY_RULES, ...(AI_GATEWAY as object) } : AI_GATEWAY,
 	};
-	const { recorded, read } = recorder({ ...env, ...settings }, platform);
+	const { variables, read } = tracked({ ...env, ...settings }, platform);
 	let config: Config | undefined;
 	const problemLines = [
 		...problemsOf(() => problems.throwIfAny()),
 		...problemsOf(() => {
-			config = configure(recorded);
+			config = configure(variables);
 		}).map((line) => `${PLACE}.${line}`),
 	];
 	if (!fields || !config) throw new ConfigError(problemLines);
@@ -188,12 +188,12 @@ const withoutRates = (limits: unknown = {}): unknown =>
 		? { ...NO_RATES, ...limits }
 		: limits;
 
-/** Records which variables are read, so that only secrets named by a setting reach the gateway. */
-function recorder(variables: Env, platform?: string): { recorded: Env; read: Record<string, unknown> } {
+/** Collects the variables that are read, so that only secrets named by a setting reach the gateway. */
+function tracked(env: Env, platform?: string): { variables: Env; read: Record<string, unknown> } {
 	const read: Record<string, unknown> = {};
 	// A copy of the environment of Windows has a name only as it is written there.
-	const written = new Map(Object.keys(variables).map((name) => [comparable(name, platform), name]));
-	const recorded = new Proxy(variables, {
+	const written = new Map(Object.keys(env).map((name) => [comparable(name, platform), name]));
+	const variables = new Proxy(env, {
 		get(target, name) {
 			if (typeof name !== "string") return undefined;
 			const value =
@@ -202,7 +202,7 @@ function recorder(variables: Env, platform?: string): { recorded: Env; read: Rec
 			return value;
 		},
 	});
-	return { recorded, read };
+	return { variables, read };
 }
 
 function problemsOf(check: () => void): readonly string[] {

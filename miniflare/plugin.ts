@@ -25,7 +25,6 @@ import {
 } from "./recordings/recorded-binding.ts";
 import { readRecordingOption } from "./recordings/settings.ts";
 import { aiBinding, serviceName, servicesOf } from "./services.ts";
-import { unusedSecrets } from "./unused-secrets.ts";
 import { readIndex, vectorizeBinding } from "./vectorize.ts";
 
 const PLUGIN_NAME = "ganglion";
@@ -124,7 +123,7 @@ async function localBindings(options: ParsedWorkerOptions): Promise<LocalBinding
 				const { others, search } = readSearch(type, dev.options);
 				return [{ name, search, source: await sourceFor(others, env) }];
 			}
-			if (type !== "unsafe:service") return [await withRecordings({ name }, dev.options, session)];
+			if (type !== "unsafe:service") return [await withSource({ name }, dev.options, session)];
 			const {
 				entrypoint,
 				environment: _e,
@@ -135,7 +134,7 @@ async function localBindings(options: ParsedWorkerOptions): Promise<LocalBinding
 			// A running gateway is reached over HTTP, which cannot carry RPC.
 			if ("url" in own)
 				throw new ConfigError(["dev.options.url: expected no such field of a service binding"]);
-			return [await withRecordings({ name, service: { entrypoint } }, own, session)];
+			return [await withSource({ name, service: { entrypoint } }, own, session)];
 		} catch (error) {
 			throw error instanceof ConfigError ? optionsError(error, name, config.name) : error;
 		}
@@ -143,7 +142,7 @@ async function localBindings(options: ParsedWorkerOptions): Promise<LocalBinding
 	return (await Promise.all(found)).flat();
 }
 
-async function withRecordings(
+async function withSource(
 	binding: Omit<LocalBinding, "source">,
 	{ recordings, ...options }: Env,
 	{ env, root, worker }: { env: Env; root: string; worker: string },
@@ -152,11 +151,22 @@ async function withRecordings(
 	const settings = readRecordingOption(recordings, { binding: name, env: process.env, root });
 	const source =
 		settings?.mode === "replay"
-			? readOptions(options, { ...unusedSecrets(options), ...env })
-			: await sourceFor(options, env);
+			? offlineSource(options, env)
+			: await sourceFor(options, env).catch((error: unknown) => {
+					throw settings && error instanceof ConfigError ? withHint(error) : error;
+				});
 	if (!settings) return { ...binding, source };
 	const target = designator(source, service ? service.entrypoint : "AI");
 	return { ...binding, source, recorded: { name, worker, source, settings, target, isService: !!service } };
+}
+
+const withHint = ({ problems }: ConfigError): ConfigError =>
+	new ConfigError([...problems, "with GANGLION_RECORDINGS=replay no engine and no key is needed"]);
+
+/** The gateway of a session that replays: it calls no engine and needs no key. What is not recorded, its simulator answers. */
+function offlineSource(options: Env, env: Env): Source {
+	const { account, ALIASES, LIMITS, MODELS } = options;
+	return readOptions({ account, ALIASES, LIMITS, MODELS }, env);
 }
 
 async function sourceFor(options: Env, env: Env): Promise<Source> {

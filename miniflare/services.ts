@@ -31,11 +31,11 @@ const NAME_KEY = randomBytes(32);
 export function serviceName(source: Source): string {
 	const { kind, account, ...others } = source;
 	const identity = source.kind === "embedded" ? source.variables : { account, ...others };
-	return `ganglion:${kind}:${digestOf(identity)}`;
+	return `ganglion:${kind}:${sessionDigest(identity)}`;
 }
 
 /** Not the same in two sessions. */
-export const digestOf = (identity: unknown): string =>
+export const sessionDigest = (identity: unknown): string =>
 	createHmac("sha256", NAME_KEY).update(JSON.stringify(identity)).digest("hex").slice(0, 12);
 
 /** @param stateRoot folder for the gateways' storage (accounts). */

@@ -1,4 +1,4 @@
-/** What the runtime's `Ai` class calls over RPC, as the requests that it sends otherwise. */
+/** Turns the calls that the runtime's `Ai` class makes over RPC into the requests that it sends otherwise. */
 import { RpcTarget } from "cloudflare:workers";
 
 const WIRE = "https://workers-binding.ai";
@@ -55,7 +55,7 @@ export class WireGateway extends RpcTarget {
 		const { result, errors } = await response.json<{ result?: unknown; errors?: { message: string }[] }>();
 		if (response.ok) return result;
 		const name = response.status === 404 ? "AiGatewayLogNotFound" : "AiGatewayInternalError";
-		throw named(name, errors?.[0]?.message ?? "Internal Error");
+		throw errorNamed(name, errors?.[0]?.message ?? "Internal Error");
 	}
 
 	#send(path: string, init?: RequestInit): Promise<Response> {
@@ -63,4 +63,5 @@ export class WireGateway extends RpcTarget {
 	}
 }
 
-export const named = (name: string, message: string): Error => Object.assign(new Error(message), { name });
+export const errorNamed = (name: string, message: string): Error =>
+	Object.assign(new Error(message), { name });

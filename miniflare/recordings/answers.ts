@@ -1,25 +1,31 @@
 /** Records a response while the caller reads it, and builds the response of a recording. */
 import { Buffer } from "node:buffer";
-import { scheduler } from "node:timers/promises";
 import { parseJson } from "../../src/core/json.ts";
 import type { Answer, Content, StreamEvent } from "./recording-file.ts";
 
-/** The headers that a caller may use. Others differ in each run, or belong to the connection. */
-const KEPT_HEADERS =
-	/^(?:content-type|cf-ai-neurons|cf-ai-req-id|cf-aig-(?:cache-status|event-id|log-id|model|provider|step)|x-ganglion-.*)$/;
+/** The headers of the product and of Ganglion. Others belong to the connection. */
+const KEPT_HEADERS = /^(?:content-type|cf-aig?-.*|x-ganglion-.*)$/;
+
+/** Characters of the JSON of an answer. A file is read whole for each call. */
+export const LARGEST_ANSWER = 5_000_000;
 
 /** Failures that another try may not have, and those of a missing key. */
 export const isRecordable = (status: number): boolean =>
-	status < 500 && ![401, 403, 408, 429].includes(status);
+	status < 500 && ![401, 402, 403, 408, 429].includes(status);
 
-/**
- * The response for the caller. `record` gets the answer before the caller has read its end, so that a session that ends then has
- * written it. `elapsed`: milliseconds since the call.
- */
+interface AnswerSink {
+	/** Milliseconds since the call. */
+	elapsed(): number;
+	/** Gets the answer before the caller has read its end, so that a session that ends then has written it. */
+	record(answer: Answer): Promise<void>;
+	/** The stream failed before its end. */
+	broken(): void;
+}
+
+/** The response for the caller. */
 export function recordingResponse(
 	response: Response,
-	elapsed: () => number,
-	record: (answer: Answer) => Promise<void>,
+	{ broken, elapsed, record }: AnswerSink,
 ): Response | Promise<Response> {
 	const { status } = response;
 	const headers = Object.fromEntries([...response.headers].filter(([name]) => KEPT_HEADERS.test(name)));
@@ -27,12 +33,13 @@ export function recordingResponse(
 	if (!type.startsWith("text/event-stream") || !response.body)
 		return recordWhole(response, type, (content) => record({ status, headers, ...content }));
 	const events = new EventReader(elapsed);
-	const end = (cut?: string) =>
-		record({ status, headers, events: events.end(), ...(cut !== undefined && { cut }) });
-	return new Response(
-		observed(response.body, (chunk) => events.push(chunk), end),
-		response,
-	);
+	const stream = observed(response.body, {
+		chunk: (chunk) => events.push(chunk),
+		end: () => record({ status, headers, events: events.end() }),
+		left: () => record({ status, headers, events: events.end(), isLeft: true }),
+		broken,
+	});
+	return new Response(stream, response);
 }
 
 async function recordWhole(
@@ -41,11 +48,11 @@ async function recordWhole(
 	record: (content: Content) => Promise<void>,
 ): Promise<Response> {
 	const bytes = new Uint8Array(await response.arrayBuffer());
-	await record(contentOf(bytes, type));
+	await record(bodyContent(bytes, type));
 	return new Response(bytes.length === 0 ? null : bytes, response);
 }
 
-function contentOf(bytes: Uint8Array, type: string): Content {
+function bodyContent(bytes: Uint8Array, type: string): Content {
 	if (!/^(?:application\/json|text\/)/i.test(type)) return { base64: Buffer.from(bytes).toString("base64") };
 	const text = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(bytes);
 	return exactJson(text) ?? { text };
@@ -57,61 +64,84 @@ function exactJson(text: string): { json: unknown } | undefined {
 	return json !== undefined && JSON.stringify(json) === text ? { json } : undefined;
 }
 
-const LEFT = "the caller left";
+interface Observer {
+	chunk(chunk: Uint8Array): void;
+	end(): Promise<void>;
+	/** The caller does not read the rest. */
+	left(): Promise<void>;
+	broken(): void;
+}
 
-/** Passes a body on. `end` has the reason if the body did not end. */
-function observed(
-	body: ReadableStream<Uint8Array>,
-	push: (chunk: Uint8Array) => void,
-	end: (cut?: string) => Promise<void>,
-): ReadableStream<Uint8Array> {
+/** Passes a body on. */
+function observed(body: ReadableStream<Uint8Array>, observer: Observer): ReadableStream<Uint8Array> {
 	const reader = body.getReader();
+	// A read that waits when the caller leaves ends as if the body had ended.
+	let hasLeft = false;
 	return new ReadableStream<Uint8Array>({
 		async pull(controller) {
 			try {
 				const { done, value } = await reader.read();
 				if (!done) {
-					push(value);
+					observer.chunk(value);
 					controller.enqueue(value);
 					return;
 				}
 			} catch (error) {
-				await end(error instanceof Error ? error.message : String(error));
+				if (hasLeft) return;
+				observer.broken();
 				controller.error(error);
 				return;
 			}
-			await end();
+			if (hasLeft) return;
+			await observer.end();
 			controller.close();
 		},
 		async cancel(reason) {
-			await Promise.all([reader.cancel(reason), end(LEFT)]);
+			hasLeft = true;
+			await Promise.all([reader.cancel(reason), observer.left()]);
 		},
 	});
 }
 
 const EVENT_END = "\n\n";
+const ANY_EVENT_END = /\n\r?\n/g;
 const DATA = "data: ";
 
 class EventReader {
 	readonly #elapsed: () => number;
 	readonly #decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 	readonly #events: StreamEvent[] = [];
-	#rest = "";
+	/** Of an event that has not ended. */
+	#pieces: string[] = [];
+	/** The last two characters, because the end of an event may be in two chunks. */
+	#tail = "";
+	#characters = 0;
 
 	constructor(elapsed: () => number) {
 		this.#elapsed = elapsed;
 	}
 
 	push(chunk: Uint8Array): void {
-		this.#rest += this.#decoder.decode(chunk, { stream: true });
-		for (let end = this.#rest.indexOf(EVENT_END); end >= 0; end = this.#rest.indexOf(EVENT_END)) {
-			this.#add(this.#rest.slice(0, end + EVENT_END.length));
-			this.#rest = this.#rest.slice(end + EVENT_END.length);
+		// It is too large to be recorded.
+		if (this.#characters > LARGEST_ANSWER) return;
+		const text = this.#decoder.decode(chunk, { stream: true });
+		this.#characters += text.length;
+		const searched = this.#tail + text;
+		let start = 0;
+		for (const { 0: found, index } of searched.matchAll(ANY_EVENT_END)) {
+			const end = index + found.length - this.#tail.length;
+			if (end <= start) continue;
+			this.#add([...this.#pieces, text.slice(start, end)].join(""));
+			this.#pieces = [];
+			start = end;
 		}
+		if (start < text.length) this.#pieces.push(text.slice(start));
+		this.#tail = searched.slice(-2);
 	}
 
+	/** All events. */
 	end(): StreamEvent[] {
-		const rest = this.#rest + this.#decoder.decode();
+		const rest = [...this.#pieces, this.#decoder.decode()].join("");
 		if (rest !== "") this.#add(rest);
 		return this.#events;
 	}
@@ -124,12 +154,15 @@ class EventReader {
 	}
 }
 
-/** `speed`: 1 for the recorded times between events, 2 for half of them. `undefined`: without waiting. */
-export function replay({ cut, headers, status, ...content }: Answer, speed: number | undefined): Response {
-	return new Response("events" in content ? replayedStream(content.events, cut, speed) : bodyOf(content), {
-		headers,
-		status,
-	});
+export interface Pace {
+	/** 1: the recorded times between events, 2: half of them. Absent: without waiting. */
+	speed?: number | undefined;
+	wait(milliseconds: number): Promise<void>;
+}
+
+export function replay({ headers, isLeft, status, ...content }: Answer, pace: Pace): Response {
+	const body = "events" in content ? replayedStream(content.events, isLeft, pace) : bodyOf(content);
+	return new Response(body, { headers, status });
 }
 
 function bodyOf(content: Exclude<Content, { events: unknown }>): string | Uint8Array<ArrayBuffer> | null {
@@ -140,8 +173,8 @@ function bodyOf(content: Exclude<Content, { events: unknown }>): string | Uint8A
 
 function replayedStream(
 	events: readonly StreamEvent[],
-	cut: string | undefined,
-	speed: number | undefined,
+	isLeft: true | undefined,
+	{ speed, wait }: Pace,
 ): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
 	let next = 0;
@@ -149,11 +182,11 @@ function replayedStream(
 		async pull(controller) {
 			const event = events[next++];
 			if (!event) {
-				if (cut === undefined) controller.close();
-				else controller.error(new Error(`The recorded stream did not end: ${cut}`));
+				if (isLeft) controller.error(new Error("The recorded caller left the stream here: record it again"));
+				else controller.close();
 				return;
 			}
-			if (speed !== undefined) await scheduler.wait((event.at - (events[next - 2]?.at ?? 0)) / speed);
+			if (speed !== undefined) await wait((event.at - (events[next - 2]?.at ?? 0)) / speed);
 			controller.enqueue(encoder.encode(textOf(event)));
 		},
 	});

@@ -9,9 +9,17 @@ import type { Call } from "./recording-file.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Fields of an input that do not change what a model answers. Further ones are an option. */
-const IGNORED_INPUTS = ["user", "metadata", "safety_identifier", "prompt_cache_key"];
+/** Fields of an input that do not change what a model answers, and ids that clients make. Further ones are an option. */
+const IGNORED_INPUTS = [
+	...["user", "metadata", "safety_identifier", "prompt_cache_key"],
+	...["messages.*.tool_calls.*.id", "messages.*.tool_call_id"],
+	...["messages.*.content.*.id", "messages.*.content.*.tool_use_id"],
+	...["input.*.id", "input.*.call_id"],
+];
 const IGNORED_OPTIONS = ["gateway.metadata", "gateway.eventId", "returnRawResponse"];
+
+/** Fields at any depth that have keys: a call of a model may name servers of tools. */
+const CREDENTIALS: ReadonlySet<string> = new Set(["headers", "authorization", "api_key", "access_token"]);
 
 /** A text of base64 with at least this many characters is replaced by its digest. */
 const SHORTEST_DIGESTED_TEXT = 512;
@@ -19,17 +27,17 @@ const SHORTEST_DIGESTED_TEXT = 512;
 const SHORTEST_DIGESTED_LIST = 256;
 const BASE64 = /^(?:data:[^,]{0,100};base64,)?[\w+/-]+={0,2}$/;
 
-/** Requests about the gateway itself. It answers them in a session without recordings of them. */
+/** False for requests about the gateway itself: the gateway answers them in every session. */
 export const isRecorded = ({ method, url }: Request): boolean =>
 	method !== "GET" || !/\/(?:models\/search|url\/[^/]+|markdown\/supported)$/.test(new URL(url).pathname);
 
 /** `ignored`: paths in the input, such as `messages.*.id`. */
 export async function readCall(request: Request, body: Bytes, ignored: readonly string[]): Promise<Call> {
 	const { pathname, searchParams } = new URL(request.url);
-	const content = await contentOf(body, request.headers.get("content-type") ?? "");
+	const content = await requestContent(body, request.headers.get("content-type") ?? "");
 	const inputOf = (value: unknown) => comparable(value, [...IGNORED_INPUTS, ...ignored]);
 	if (!/^(?:\/ai-gateway)?\/run$/.test(pathname))
-		return { call: `${request.method} ${withoutAccount(pathname)}`, input: inputOf(withoutHeaders(content)) };
+		return { call: `${request.method} ${withoutAccount(pathname)}`, input: stepsOf(content, inputOf) };
 	const model = modelOf(request);
 	const userInputs = searchParams.get("userInputs");
 	if (userInputs !== null)
@@ -50,7 +58,7 @@ function modelOf({ headers }: Request): string {
 const withoutAccount = (path: string): string =>
 	path.replace(/^(\/v1|\/client\/v4\/accounts)\/[^/]+/, "$1/{account}");
 
-async function contentOf(body: Bytes, type: string): Promise<unknown> {
+async function requestContent(body: Bytes, type: string): Promise<unknown> {
 	if (body.length === 0) return undefined;
 	if (/^multipart\/form-data\b/i.test(type)) return formOf(body, type);
 	if (!/^(?:application\/json|text\/)/i.test(type)) return digestOf(`${body.length} bytes`, body);
@@ -58,12 +66,12 @@ async function contentOf(body: Bytes, type: string): Promise<unknown> {
 	return parseJson(text) ?? text;
 }
 
-/** The steps of a gateway have headers with keys of providers. */
-function withoutHeaders(content: unknown): unknown {
-	if (Array.isArray(content)) return content.map(withoutHeaders);
-	if (!isRecord(content)) return content;
-	const { headers: _, ...others } = content;
-	return others;
+/** The steps of a gateway have headers with keys of providers, and an input each. Other bodies are an input. */
+function stepsOf(content: unknown, inputOf: (value: unknown) => unknown): unknown {
+	if (Array.isArray(content)) return content.map((step) => stepsOf(step, inputOf));
+	if (!isRecord(content) || !("query" in content && "provider" in content)) return inputOf(content);
+	const { headers: _, query, ...others } = content;
+	return { ...others, query: inputOf(query) };
 }
 
 /** The parts of a form. The text that separates them differs in each request. A form that cannot be read is bytes. */
@@ -88,7 +96,9 @@ function comparable(value: unknown, ignored: readonly string[], path: readonly s
 		return value.map((item, at) => comparable(item, ignored, [...path, String(at)]));
 	}
 	if (!isRecord(value)) return value;
-	const fields = Object.entries(value).map(([name, field]) => ({ field, name, below: [...path, name] }));
+	const fields = Object.entries(value)
+		.filter(([name]) => !CREDENTIALS.has(name.toLowerCase()))
+		.map(([name, field]) => ({ field, name, below: [...path, name] }));
 	return Object.fromEntries(
 		fields
 			.filter(({ below }) => !ignored.some((pattern) => matches(below, pattern)))

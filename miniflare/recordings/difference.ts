@@ -9,7 +9,7 @@ interface Difference {
 	sent: unknown;
 }
 
-/** Such as `env.AI.run("@cf/…") of the test "…"`. */
+/** Such as `run("@cf/…") of the test "…"`. */
 export const describeCall = ({ call, model, test }: Call): string =>
 	`${call === "run" ? `run(${JSON.stringify(model)})` : call}${test === undefined ? "" : ` of the test ${JSON.stringify(test)}`}`;
 
@@ -27,7 +27,7 @@ export function describeMiss(call: Call, recordings: readonly Recording[], file:
 	const [first] = nearest ?? [];
 	if (!first)
 		return `${file} has no recordings of ${call.test === undefined ? "calls outside of tests" : "this test"}`;
-	return `the nearest recording in ${file} differs at ${first.path}: recorded ${excerpt(first.recorded, first.sent)}, sent ${excerpt(first.sent, first.recorded)}`;
+	return `the nearest recording in ${file} differs at ${first.path.replace(/^input[.]?(?=.)/, "")}: recorded ${excerpt(first.recorded, first.sent)}, sent ${excerpt(first.sent, first.recorded)}`;
 }
 
 const compared = ({ call, input, model, options }: Call) => ({ call, model, input, options });

@@ -3,14 +3,12 @@ import { join, relative } from "node:path";
 import type { Service, ServiceDesignator, Worker_Binding } from "miniflare";
 import { makeFolder } from "../../scripts/make-folder.ts";
 import { type Source, secretsOf } from "../options.ts";
-import { aiBinding, digestOf, type WorkerService, worker } from "../services.ts";
+import { aiBinding, sessionDigest, type WorkerService, worker } from "../services.ts";
 import type { RecorderWorkerSettings } from "./recorder.worker.ts";
 import type { RecordingSettings } from "./settings.ts";
+import { TEST_BINDING_PREFIX } from "./test-bindings.ts";
 
 const RECORDER = [{ name: "index.js", file: join(import.meta.dirname, "recorder.js") }];
-
-/** The prefix of the bindings for `ganglion/vitest`. */
-const TESTS = "GANGLION_RECORDINGS_";
 
 export interface RecordedBinding {
 	name: string;
@@ -24,7 +22,7 @@ export interface RecordedBinding {
 	isService: boolean;
 }
 
-const serviceName = (binding: RecordedBinding): string => `ganglion:recorder:${digestOf(binding)}`;
+const serviceName = (binding: RecordedBinding): string => `ganglion:recorder:${sessionDigest(binding)}`;
 
 export function recordedBindings(binding: RecordedBinding): Worker_Binding[] {
 	const { isService, name, target } = binding;
@@ -34,16 +32,20 @@ export function recordedBindings(binding: RecordedBinding): Worker_Binding[] {
 		? { name, service: { name: service, ...(entrypoint !== undefined && { entrypoint }) } }
 		: aiBinding(name, { name: service });
 	if (process.env.VITEST === undefined) return [own];
-	return [own, { name: `${TESTS}${name}`, service: { name: service, entrypoint: "Tests" } }];
+	return [own, { name: `${TEST_BINDING_PREFIX}${name}`, service: { name: service, entrypoint: "Tests" } }];
 }
 
 export async function recorderServices(binding: RecordedBinding): Promise<Service[]> {
 	const { settings, source, target, worker: file } = binding;
-	const { folder, ...others } = settings;
+	const { folder, roots, ...others } = settings;
 	const name = serviceName(binding);
 	const disk = `${name}:files`;
 	makeFolder(folder);
-	const recorder: RecorderWorkerSettings = { ...others, file, secrets: secretsOf(source) };
+	const recorder: RecorderWorkerSettings = {
+		...others,
+		...{ file: file.replace(RUNNER, "vitest"), folder: shownFolder(settings), roots },
+		secrets: secretsOf(source),
+	};
 	const parts: Partial<WorkerService> = {
 		compatibilityFlags: ["nodejs_compat"],
 		bindings: [
@@ -59,6 +61,12 @@ export async function recorderServices(binding: RecordedBinding): Promise<Servic
 	];
 }
 
+/** The name that vitest gives to a Worker under test begins with this, and has the project of vitest after it. */
+const RUNNER = /^vitest-plugin-runner-?/;
+
+const shownFolder = ({ folder, roots: [root = ""] }: RecordingSettings): string =>
+	relative(root, folder).replaceAll("\\", "/");
+
 const ACTIONS = {
 	replay: "is answered from the recordings",
 	once: "is answered from the recordings, and records other calls,",
@@ -67,10 +75,9 @@ const ACTIONS = {
 
 const announced = new Set<string>();
 
-/** Each line once, because Miniflare asks for the services again on every reload. */
+/** Each line once: Miniflare requests the services again on every reload. */
 export function announceRecording({ name, settings }: RecordedBinding, say: (line: string) => void): void {
-	const { folder, mode, root } = settings;
-	const line = `ganglion: ${name} ${ACTIONS[mode]} in ${relative(root, folder)}`;
+	const line = `ganglion: ${name} ${ACTIONS[settings.mode]} in ${shownFolder(settings)}`;
 	if (announced.has(line)) return;
 	announced.add(line);
 	say(line);

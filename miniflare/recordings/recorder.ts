@@ -4,19 +4,14 @@
  * The calls of a test are recorded together. Equal calls of a test have an answer each, in the order of the calls. The last one answers
  * all further calls.
  */
-import { contains, PROFILES } from "../../src/gateways/profiles/profiles.ts";
+import { AiError } from "../../src/core/errors.ts";
 import { bindingFailure } from "../binding-failure.ts";
-import { isRecordable, recordingResponse, replay } from "./answers.ts";
+import { isRecordable, LARGEST_ANSWER, recordingResponse, replay } from "./answers.ts";
 import { isRecorded, readCall } from "./calls.ts";
 import { describeCall, describeMiss } from "./difference.ts";
-import {
-	type Answer,
-	type Call,
-	keyOf,
-	type Recording,
-	readRecordings,
-	writeRecordings,
-} from "./recording-file.ts";
+import { type RecordedAnswers, RecordedFile, type RecordingStore } from "./recorded-file.ts";
+import { type Answer, type Call, keyOf, type Recording } from "./recording-file.ts";
+import { hasSecret } from "./secrets.ts";
 
 /** `replay`: only recordings answer. `once`: calls without a recording are recorded. `record`: all calls are recorded again. */
 export type RecordingMode = "replay" | "once" | "record";
@@ -29,167 +24,161 @@ export interface RecorderSettings {
 	speed?: number | undefined;
 	/** Values that a file must not have. */
 	secrets: readonly string[];
+	/** The path of the files, for messages. */
+	folder: string;
 }
 
-/** Files by name. */
-export interface RecordingStore {
-	/** `undefined`: no such file. */
-	read(name: string): Promise<string | undefined>;
-	write(name: string, text: string): Promise<void>;
+export interface RecorderParts {
+	settings: RecorderSettings;
+	store: RecordingStore;
+	/** The name of the file of calls outside of tests. */
+	file: string;
+	/** Milliseconds. */
+	now(): number;
+	wait(milliseconds: number): Promise<void>;
+	warn(line: string): void;
+}
+
+/** Who answers a call that has no recording. */
+export interface Fallback {
+	forward(request: Request): Promise<Response>;
+	/** Continues work after the caller has left. */
+	waitUntil(work: Promise<unknown>): void;
 }
 
 /** The calls of a test, or those outside of tests. */
 interface Scope {
-	file: string;
+	file: RecordedFile;
 	test?: string | undefined;
-	/** The number of calls by key. */
+	/** The number of calls of a test by key. */
 	calls: Map<string, number>;
-	/** What was recorded for a key, by the place of the call among equal calls. */
-	recorded: Map<string, Map<number, Answer>>;
-	/** The earlier recordings of the scope are no longer in the file. */
-	isCleared: boolean;
+	/** What was recorded for a test by key. */
+	recorded: Map<string, RecordedAnswers>;
 }
 
-/** Characters of JSON. A file is read whole for each call. */
-const LARGEST_ANSWER = 5_000_000;
-/** Shorter values are in ordinary texts. */
-const SHORTEST_SECRET = 8;
-
 export class Recorder {
-	readonly #settings: RecorderSettings;
-	readonly #store: RecordingStore;
-	readonly #warn: (line: string) => void;
+	readonly #parts: RecorderParts;
+	/** The calls outside of tests, by file. */
+	readonly #outside = new Map<string, Scope>();
 	#scope: Scope;
-	/** A change reads the file and writes it again, so the next change waits for it. */
-	#change: Promise<unknown> = Promise.resolve();
 	#hasSimulated = false;
 
-	/** `file`: of calls outside of tests. */
-	constructor(settings: RecorderSettings, store: RecordingStore, file: string, warn: (line: string) => void) {
-		this.#settings = settings;
-		this.#store = store;
-		this.#warn = warn;
-		this.#scope = scopeOf(file);
+	constructor(parts: RecorderParts) {
+		this.#parts = parts;
+		this.#scope = this.#scopeOf(parts.file);
 	}
 
-	/** Further calls belong to this test, also if it begins again. */
-	begin(file: string, test: string): void {
-		this.#scope = scopeOf(file, test);
+	/** Further calls belong to this test, also if it begins again. `undefined`: to the file, outside of its tests. */
+	begin(file: string, test?: string): void {
+		this.#scope = this.#scopeOf(file, test);
 	}
 
-	/** `forward` gets the request if no recording answers. */
-	async answer(request: Request, forward: (request: Request) => Promise<Response>): Promise<Response> {
-		const { ignore, mode, secrets } = this.#settings;
+	#scopeOf(name: string, test?: string): Scope {
+		const outside = this.#outside.get(name) ?? this.#newScope(new RecordedFile(name, this.#parts.store));
+		this.#outside.set(name, outside);
+		return test === undefined ? outside : this.#newScope(outside.file, test);
+	}
+
+	#newScope(file: RecordedFile, test?: string): Scope {
+		if (this.#parts.settings.mode === "record" && test !== undefined) file.drop(test);
+		return { file, test, calls: new Map(), recorded: new Map() };
+	}
+
+	async answer(request: Request, { forward, waitUntil }: Fallback): Promise<Response> {
+		const { now, settings, warn } = this.#parts;
+		const { ignore, mode, secrets } = settings;
 		if (!isRecorded(request)) return forward(request);
 		if (request.headers.has("upgrade"))
 			return mode === "replay" ? missing("Websockets are not recorded") : forward(request);
 		const scope = this.#scope;
-		const startedAt = performance.now();
+		const startedAt = now();
 		const body = new Uint8Array(await request.clone().arrayBuffer());
 		const call: Call = { test: scope.test, ...(await readCall(request, body, ignore)) };
 		const key = keyOf(call);
-		const place = scope.calls.get(key) ?? 0;
-		scope.calls.set(key, place + 1);
+		const place = placeOf(key, scope);
 		const answered = mode === "record" ? undefined : await this.#replay(scope, call, place);
 		if (answered) return answered;
-		if (hasSecret(key, secrets))
+		if (hasSecret(call, secrets))
 			return refused(
 				`${describeCall(call)} has a value that looks like a key, and recordings are files of a repository: remove it, or name its field in options.recordings.ignore`,
 			);
-		if (!scope.recorded.has(key)) scope.recorded.set(key, new Map());
+		if (scope.test !== undefined && !scope.recorded.has(key)) scope.recorded.set(key, new Map());
 		const response = await forward(request);
 		if (!isRecordable(response.status)) {
-			this.#warn(`${describeCall(call)} was not recorded: its status is ${response.status}`);
+			warn(`${describeCall(call)} was not recorded: its status is ${response.status}`);
 			return response;
 		}
-		const elapsed = () => performance.now() - startedAt;
-		return recordingResponse(response, elapsed, (answer) => this.#record(scope, call, place, answer));
+		return recordingResponse(response, {
+			elapsed: () => now() - startedAt,
+			record: (answer) => {
+				const recording = this.#record(scope, call, place, answer);
+				waitUntil(recording);
+				return recording;
+			},
+			broken: () => warn(`${describeCall(call)} was not recorded: its stream broke off`),
+		});
 	}
 
 	/** `undefined`: the call has no recording yet. */
-	async #replay(scope: Scope, call: Call, place: number): Promise<Response | undefined> {
-		const { mode, speed } = this.#settings;
+	async #replay({ file, recorded }: Scope, call: Call, place: number): Promise<Response | undefined> {
+		const { settings, wait, warn } = this.#parts;
+		const { mode, speed } = settings;
 		const key = keyOf(call);
 		// Equal calls of a test that is being recorded have an answer each.
-		if (scope.test !== undefined && scope.recorded.has(key)) return undefined;
+		if (recorded.has(key)) return undefined;
 		let recordings: Recording[];
 		try {
-			await this.#change;
-			recordings = await this.#read(scope.file);
+			recordings = await file.read();
 		} catch (error) {
-			return refused((error as Error).message);
+			return refused(`${this.#pathOf(file)} ${(error as Error).message}`);
 		}
 		const answers = recordings.find((recording) => keyOf(recording) === key)?.answers ?? [];
 		const answer = answers[place] ?? answers.at(-1);
-		if (answer) return replay(answer, speed);
-		if (mode !== "replay") return undefined;
-		const sentence = `No recording answers ${describeCall(call)}: ${describeMiss(call, recordings, scope.file)}`;
-		this.#warn(sentence);
-		return missing(`${sentence}. GANGLION_RECORDINGS=once records it`);
+		if (answer) return replay(answer, { speed, wait });
+		// The message about a missing recording has a part of the call.
+		if (mode !== "replay" || hasSecret(call, settings.secrets)) return undefined;
+		const sentence = `No recording answers ${describeCall(call)}: ${describeMiss(call, recordings, this.#pathOf(file))}`;
+		warn(sentence);
+		return missing(`${sentence}. Record it on your machine (GANGLION_RECORDINGS=once), and commit the file`);
 	}
 
-	async #read(file: string): Promise<Recording[]> {
-		const text = await this.#store.read(file);
-		return text === undefined ? [] : readRecordings(text, file);
-	}
-
-	async #record(scope: Scope, call: Call, place: number, answer: Answer): Promise<void> {
+	async #record({ file, recorded, test }: Scope, call: Call, place: number, answer: Answer): Promise<void> {
+		const { settings, warn } = this.#parts;
+		if (answer.isLeft && test === undefined)
+			return warn(`${describeCall(call)} was not recorded: its caller left the stream`);
 		const text = JSON.stringify(answer);
 		if (text.length > LARGEST_ANSWER)
-			return this.#warn(
+			return warn(
 				`${describeCall(call)} was not recorded: its answer has ${text.length} characters of JSON, and ${LARGEST_ANSWER} are possible`,
 			);
-		if (hasSecret(text, this.#settings.secrets))
-			return this.#warn(
-				`${describeCall(call)} was not recorded: its answer has a value that looks like a key`,
-			);
+		if (hasSecret(answer, settings.secrets))
+			return warn(`${describeCall(call)} was not recorded: its answer has a value that looks like a key`);
 		if (answer.headers["x-ganglion-backend"] === "simulator" && !this.#hasSimulated) {
 			this.#hasSimulated = true;
-			this.#warn(
-				`${describeCall(call)} was recorded from the simulator, because no route names an engine for it`,
-			);
+			warn(`${describeCall(call)} was recorded from the simulator, because no route names an engine for it`);
 		}
-		this.#change = this.#change.then(async () => {
-			try {
-				await this.#write(scope, call, place, answer);
-			} catch (error) {
-				this.#warn(`${describeCall(call)} was not recorded: ${(error as Error).message}`);
-			}
-		});
-		await this.#change;
+		const answers = recorded.get(keyOf(call)) ?? new Map();
+		try {
+			await file.record(call, answers.set(place, answer));
+		} catch (error) {
+			warn(`${describeCall(call)} was not recorded: ${this.#pathOf(file)} ${(error as Error).message}`);
+		}
 	}
 
-	async #write(scope: Scope, call: Call, place: number, answer: Answer): Promise<void> {
-		const key = keyOf(call);
-		const ofCall = scope.recorded.get(key) ?? new Map();
-		ofCall.set(place, answer);
-		const clears = this.#settings.mode === "record" && !scope.isCleared;
-		const others = (await this.#read(scope.file)).filter(
-			(recording) => keyOf(recording) !== key && !(clears && recording.test === scope.test),
-		);
-		// A later one of equal calls may have its answer first.
-		const answers = [...ofCall].sort(([a], [b]) => a - b).map(([, answer]) => answer);
-		await this.#store.write(scope.file, writeRecordings([...others, { ...call, answers }]));
-		scope.isCleared = true;
+	#pathOf({ name }: RecordedFile): string {
+		return `${this.#parts.settings.folder}/${name}`;
 	}
 }
 
-const scopeOf = (file: string, test?: string): Scope => ({
-	file,
-	test,
-	calls: new Map(),
-	recorded: new Map(),
-	isCleared: false,
-});
+/** The place of a call among the equal calls of its test. Outside of tests the last answer is the only one. */
+function placeOf(key: string, { calls, test }: Scope): number {
+	if (test === undefined) return 0;
+	const place = calls.get(key) ?? 0;
+	calls.set(key, place + 1);
+	return place;
+}
 
-const { api_key: API_KEY } = PROFILES;
-
-const hasSecret = (text: string, secrets: readonly string[]): boolean =>
-	(API_KEY !== undefined && contains(text, API_KEY)) ||
-	secrets.some((secret) => secret.length >= SHORTEST_SECRET && text.includes(secret));
-
-const missing = (description: string): Response =>
-	bindingFailure({ internalCode: 7002, httpCode: 404, description });
+const missing = (description: string): Response => bindingFailure(new AiError("notFound", description));
 
 const refused = (description: string): Response =>
-	bindingFailure({ internalCode: 8001, httpCode: 400, description: `Invalid input: ${description}` });
+	bindingFailure(new AiError("invalidInput", `Invalid input: ${description}`));

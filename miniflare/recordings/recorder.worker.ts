@@ -1,14 +1,16 @@
 /** The Worker between a binding and its gateway: it answers from recordings, and records what the gateway answers. */
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { isRecord } from "../../src/core/json.ts";
+import { unwrappedResponse } from "../../src/surfaces/rpc/unwrapped-response.ts";
 import { searchRequest, type WebSearchRequest, WireGateway, type WireParams } from "../wire-gateway.ts";
-import { Recorder, type RecorderSettings, type RecordingStore } from "./recorder.ts";
+import type { RecordingStore } from "./recorded-file.ts";
+import { Recorder, type RecorderSettings } from "./recorder.ts";
+import { nameOf } from "./test-names.ts";
 
 export interface RecorderWorkerSettings extends RecorderSettings {
 	/** The name of the file of calls outside of tests, without `.json`. */
 	file: string;
-	/** The folder of the project. Files of tests are named relative to it. */
-	root: string;
+	/** The folder of the project, also without symbolic links. Files of tests are named relative to it. */
+	roots: readonly string[];
 }
 
 /** The gateway's RPC methods that are not recorded. */
@@ -18,6 +20,11 @@ interface GatewayMethods {
 	aiSearch(): Promise<unknown>;
 }
 
+interface RunOptions {
+	returnRawResponse?: boolean;
+	[option: string]: unknown;
+}
+
 interface RecorderEnv {
 	/** The gateway, or the Worker that forwards to one. */
 	GATEWAY: Fetcher & GatewayMethods;
@@ -25,18 +32,21 @@ interface RecorderEnv {
 	FILES: Fetcher;
 	SETTINGS: RecorderWorkerSettings;
 	/** The runtime's `Ai` object on this Worker. Its calls have `returnRawResponse`. */
-	AI: {
-		run(model: string, inputs: object, options: RunOptions): Promise<Response>;
-	};
+	AI: { run(model: string, inputs: object, options: RunOptions): Promise<Response> };
 }
 
 /** One for each session. */
 let recorder: Recorder | undefined;
 
 function recorderOf({ FILES, SETTINGS }: RecorderEnv): Recorder {
-	recorder ??= new Recorder(SETTINGS, storeIn(FILES), `${SETTINGS.file}.json`, (line) =>
-		console.warn(`ganglion: ${line}`),
-	);
+	recorder ??= new Recorder({
+		settings: SETTINGS,
+		store: storeIn(FILES),
+		file: `${SETTINGS.file}.json`,
+		now: () => performance.now(),
+		wait: (milliseconds) => scheduler.wait(milliseconds),
+		warn: (line) => console.warn(`ganglion: ${line}`),
+	});
 	return recorder;
 }
 
@@ -49,52 +59,43 @@ function storeIn(files: Fetcher): RecordingStore {
 			if (response.ok) return response.text();
 			await response.body?.cancel();
 			if (response.status === 404) return undefined;
-			throw new Error(`${name} cannot be read: status ${response.status}`);
+			throw new Error(`cannot be read: status ${response.status}`);
 		},
 		async write(name, text) {
 			const { ok, status } = await files.fetch(address(name), { method: "PUT", body: text });
-			if (!ok) throw new Error(`${name} cannot be written: status ${status}`);
+			if (!ok) throw new Error(`cannot be written: status ${status}`);
 		},
 	};
 }
 
-const answer = (request: Request, env: RecorderEnv): Promise<Response> =>
-	recorderOf(env).answer(request, (forwarded) => env.GATEWAY.fetch(forwarded));
-
 /** What the runtime's `Ai` class calls. */
-export default class Recorded extends WorkerEntrypoint<RecorderEnv> {
+export default class RecordedGateway extends WorkerEntrypoint<RecorderEnv> {
 	override fetch(request: Request): Promise<Response> {
-		return answer(request, this.env);
+		return recorderOf(this.env).answer(request, {
+			forward: (forwarded) => this.env.GATEWAY.fetch(forwarded),
+			waitUntil: (work) => this.ctx.waitUntil(work),
+		});
 	}
 
 	gateway(id: string): WireGateway {
-		return new WireGateway(id, (request) => answer(request, this.env));
+		return new WireGateway(id, (request) => this.fetch(request));
 	}
 
 	websearch(request: WebSearchRequest, params?: WireParams): Promise<Response> {
-		return answer(searchRequest(request, params), this.env);
+		return this.fetch(searchRequest(request, params));
 	}
 
-	/** Not recorded: it also writes. */
+	/** Not recorded: the documents are in the gateway. */
 	aiSearch(): Promise<unknown> {
 		return this.env.GATEWAY.aiSearch();
 	}
 }
 
-interface RunOptions {
-	returnRawResponse?: boolean;
-	[option: string]: unknown;
-}
-
 /** The gateway's RPC entrypoint of the same name. */
-export class AI extends Recorded {
+export class AI extends RecordedGateway {
 	async run(model: string, inputs: Record<string, unknown>, options?: RunOptions | null): Promise<unknown> {
-		const raw = { ...options, returnRawResponse: true };
-		const response = await this.env.AI.run(model, inputs, raw);
-		if (options?.returnRawResponse) return response;
-		const isJson = response.headers.get("content-type") === "application/json";
-		if (!response.ok) throw rpcError(await response.json());
-		return isJson ? response.json() : response.body;
+		const response = await this.env.AI.run(model, inputs, { ...options, returnRawResponse: true });
+		return options?.returnRawResponse ? response : unwrappedResponse(response);
 	}
 
 	models(params?: unknown): Promise<unknown> {
@@ -107,19 +108,10 @@ export class AI extends Recorded {
 	}
 }
 
-/** An error with the fields of the gateway's. */
-function rpcError(body: unknown): Error {
-	const { name, internalCode, httpCode, description } = isRecord(body) ? body : {};
-	const message = `${internalCode}: ${description}`;
-	return Object.assign(new Error(message), { name, internalCode, httpCode, description });
-}
-
 /** For the module `ganglion/vitest`. */
 export class Tests extends WorkerEntrypoint<RecorderEnv> {
-	/** `path`: of the file of the test. */
-	begin(path: string, test: string): void {
-		const { root } = this.env.SETTINGS;
-		const name = path.startsWith(root) ? path.slice(root.length) : path;
-		recorderOf(this.env).begin(`${name.replace(/^\/+/, "")}.json`, test);
+	/** `path`: of the file of the test. `test`: absent outside of the tests of the file. */
+	begin(path: string, test?: string): void {
+		recorderOf(this.env).begin(`${nameOf(path, this.env.SETTINGS.roots)}.json`, test);
 	}
 }

@@ -21,8 +21,8 @@ export type Content = { json: unknown } | { text: string } | { base64: string } 
 export type Answer = Content & {
 	status: number;
 	headers: Record<string, string>;
-	/** Set if a stream did not end: it broke off, or the caller left it. */
-	cut?: string;
+	/** The caller left the stream after these events. */
+	isLeft?: true;
 };
 
 /** The answers of equal calls, in the order of the calls. */
@@ -32,14 +32,14 @@ export interface Recording extends Call {
 
 const VERSION = 1;
 
-/** Throws if the text is not a file of recordings of this version. */
-export function readRecordings(text: string, name: string): Recording[] {
+/** Throws if the text is not a file of recordings of this version. The message continues a sentence that begins with the file. */
+export function readRecordings(text: string): Recording[] {
 	const file = parseJson(text);
 	if (!isRecord(file) || !Array.isArray(file.recordings))
-		throw new Error(`${name} is not a file of recordings: delete it, or restore it`);
+		throw new Error("is not a file of recordings: delete it, or restore it");
 	if (file.version !== VERSION)
 		throw new Error(
-			`${name} has version ${JSON.stringify(file.version)} of the format, and this version of ganglion reads ${VERSION}: record it again`,
+			`has version ${JSON.stringify(file.version)} of the format, and this version of ganglion reads ${VERSION}: record it again`,
 		);
 	return file.recordings as Recording[];
 }

@@ -22,7 +22,9 @@ export function usesLocalEngines(
 	return setting !== undefined || !UNATTENDED.some((name) => isOn(env[name]));
 }
 
-const isOn = (value: string | undefined): boolean => !["", "0", "false"].includes(value?.toLowerCase() ?? "");
+/** Whether a variable such as `CI` is set. */
+export const isOn = (value: string | undefined): boolean =>
+	!["", "0", "false"].includes(value?.toLowerCase() ?? "");
 
 /** A variable may be empty. */
 function isUnset(value: unknown): boolean {

@@ -250,6 +250,7 @@ describe("the example, with the plugin", () => {
 			{ name: "DOCS", type: "ai_search", instance_name: "docs" },
 			{ name: "TEAM", type: "ai_search_namespace", namespace: "team-a" },
 			{ name: "LOCAL", type: "ai" },
+			{ name: "RECORDED", type: "ai" },
 			{ name: "AI", type: "ai" },
 		]);
 		expect(upload).not.toContain("x-ganglion-backend");

@@ -19,7 +19,7 @@ import type { Caller } from "../../pipeline/request.ts";
 import type { SearchModels } from "../../retrieval/search/models.ts";
 import { gatewayRunFailure } from "../binding/run-failure.ts";
 import { OPENAI_ROUTES } from "../openai/openai.ts";
-import { unwrappedResponse } from "../rpc/run-in-gateway.ts";
+import { unwrappedResponse } from "../rpc/unwrapped-response.ts";
 import type { AppServices } from "../services.ts";
 
 interface ModelCaller {

@@ -36,7 +36,8 @@ import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 import { headersOf } from "../gateway/step.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
-import { runInGatewayOf, unwrappedResponse } from "../rpc/run-in-gateway.ts";
+import { runInGatewayOf } from "../rpc/run-in-gateway.ts";
+import { unwrappedResponse } from "../rpc/unwrapped-response.ts";
 import type { AppServices } from "../services.ts";
 
 export type ConversionResponse = { id: string; name: string; mimeType: string } & (

@@ -1,7 +1,4 @@
 /** `run` with a gateway over RPC: converts the response to the value or to the error that the runtime's class would make of it. */
-import * as z from "zod";
-import { parseJson } from "../../core/json.ts";
-import { lazy } from "../../core/lazy.ts";
 import { type ModelCall, type ModelGateway, runModel } from "../../gateways/run/model-in-gateway.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { gatewayRunFailure } from "../binding/run-failure.ts";
@@ -31,21 +28,4 @@ export function runInGatewayOf(
 		},
 		services,
 	);
-}
-
-/** The fields of {@link gatewayRunFailure}. A guardrail may answer with others. */
-const FailureBody = lazy(() =>
-	z.object({ name: z.string(), internalCode: z.number(), description: z.string() }),
-);
-
-/** An object for JSON, a stream for everything else. Throws the error of a failure. */
-export async function unwrappedResponse(response: Response): Promise<unknown> {
-	if (response.ok)
-		return response.headers.get("content-type") === "application/json" ? response.json() : response.body;
-	const text = await response.text();
-	const { status: httpCode } = response;
-	const failure = FailureBody().safeParse(parseJson(text)).data;
-	if (!failure) throw Object.assign(new Error(text), { name: "AiError", httpCode });
-	const message = `${failure.internalCode}: ${failure.description}`;
-	throw Object.assign(new Error(message), { ...failure, httpCode });
 }

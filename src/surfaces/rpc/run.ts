@@ -25,7 +25,8 @@ import { endpointRun, inEndpointFormat } from "../openai/run-endpoint.ts";
 import type { AppServices } from "../services.ts";
 import { cancelStreams, hasStream, readInputs } from "./inputs.ts";
 import { queuedRun } from "./queued.ts";
-import { runInGatewayOf, unwrappedResponse } from "./run-in-gateway.ts";
+import { runInGatewayOf } from "./run-in-gateway.ts";
+import { unwrappedResponse } from "./unwrapped-response.ts";
 
 /** Third argument of `run`. Other options are for parts that this gateway does not have, and are ignored. */
 export interface RpcRunOptions {

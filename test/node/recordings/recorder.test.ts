@@ -1,4 +1,4 @@
-/** What is recorded, what is replayed, and what a call without a recording is told. */
+/** What is recorded and replayed, and the error of a call without a recording. */
 import { describe, expect, it } from "vitest";
 import { Recorder, type RecorderSettings } from "../../../miniflare/recordings/recorder.ts";
 
@@ -25,24 +25,35 @@ function recorderOf(settings: Partial<RecorderSettings>, files = new Map<string,
 		read: async (name: string) => files.get(name),
 		write: async (name: string, text: string) => void files.set(name, text),
 	};
-	const all: RecorderSettings = { mode: "once", ignore: [], secrets: [], ...settings };
-	const recorder = new Recorder(all, store, FILE, (line) => warnings.push(line));
-	return { files, recorder, warnings };
+	const waits: number[] = [];
+	let now = 0;
+	const recorder = new Recorder({
+		settings: { mode: "once", ignore: [], secrets: [], folder: "recordings/AI", ...settings },
+		store,
+		file: FILE,
+		now: () => now,
+		wait: async (milliseconds) => void waits.push(milliseconds),
+		warn: (line) => warnings.push(line),
+	});
+	const passTime = (milliseconds: number) => {
+		now += milliseconds;
+	};
+	return { files, passTime, recorder, waits, warnings };
 }
 
 /** A gateway that gives these responses in turn, and the requests that it got. */
 function gateway(...responses: Response[]) {
-	const got: Request[] = [];
+	const received: Request[] = [];
 	const forward = async (request: Request): Promise<Response> => {
-		got.push(request);
+		received.push(request);
 		const response = responses.shift();
 		if (!response) throw new Error("The gateway was not expected to be called");
 		return response;
 	};
-	return { forward, got };
+	return { forward, received, waitUntil: () => {} };
 }
 
-const closed = gateway().forward;
+const closed = gateway();
 const answersIn = (files: Map<string, string>, file = FILE) => {
 	const { recordings } = JSON.parse(files.get(file) ?? "");
 	return recordings.map(
@@ -64,11 +75,11 @@ describe("a recorder", () => {
 			date: "now",
 			"set-cookie": "a=b",
 		};
-		const { forward, got } = gateway(new Response(JSON.stringify(sent), { status: 200, headers }));
-		const first = await recorder.answer(runOf({ prompt: "Hello" }), forward);
+		const upstream = gateway(new Response(JSON.stringify(sent), { status: 200, headers }));
+		const first = await recorder.answer(runOf({ prompt: "Hello" }), upstream);
 		expect(await first.json()).toEqual(sent);
-		expect(got[0]?.headers.get("authorization")).toBe("Bearer of-the-caller");
-		expect(await got[0]?.json()).toEqual({ inputs: { prompt: "Hello" }, options: {} });
+		expect(upstream.received[0]?.headers.get("authorization")).toBe("Bearer of-the-caller");
+		expect(await upstream.received[0]?.json()).toEqual({ inputs: { prompt: "Hello" }, options: {} });
 		const text = files.get(FILE) ?? "";
 		expect(JSON.parse(text)).toEqual({
 			version: 1,
@@ -100,8 +111,8 @@ describe("a recorder", () => {
 		const { files, recorder } = recorderOf({ ignore: ["messages.*.id", "seed"] });
 		const messages = (id: string) => [{ role: "user", content: "Hello", id }];
 		const first = { messages: messages("1"), seed: 1, user: "alice", max_tokens: 5 };
-		const { forward } = gateway(json({ response: "Hi" }));
-		await recorder.answer(runOf(first, { gateway: { id: "a", metadata: { run: 1 } } }), forward);
+		const upstream = gateway(json({ response: "Hi" }));
+		await recorder.answer(runOf(first, { gateway: { id: "a", metadata: { run: 1 } } }), upstream);
 		expect(files.get(FILE)).not.toMatch(/alice|metadata|seed|"id":"1"/);
 		const second = { max_tokens: 5, user: "bob", seed: 2, messages: messages("2") };
 		const answer = await recorder.answer(
@@ -115,7 +126,7 @@ describe("a recorder", () => {
 		const { files, recorder } = recorderOf({});
 		const bytes = Array.from({ length: 300 }, (_, at) => at % 256);
 		const base64 = Buffer.from("a".repeat(900)).toString("base64");
-		await recorder.answer(runOf({ image: bytes, audio: base64 }), gateway(json({})).forward);
+		await recorder.answer(runOf({ image: bytes, audio: base64 }), gateway(json({})));
 		expect(answersIn(files)[0].input).toEqual({
 			image: expect.stringMatching(/^<300 numbers, sha256 [\da-f]{64}>$/),
 			audio: expect.stringMatching(/^<1200 characters, sha256 [\da-f]{64}>$/),
@@ -140,7 +151,7 @@ describe("a recorder", () => {
 				body: await response.bytes(),
 			});
 		};
-		await recorder.answer(await request(), gateway(json({ image: "1" })).forward);
+		await recorder.answer(await request(), gateway(json({ image: "1" })));
 		expect(await (await recorder.answer(await request(), closed)).json()).toEqual({ image: "1" });
 		const image = (name: string) => ({
 			...{ name: "image", filename: `${name}.png`, contentType: "image/png" },
@@ -166,24 +177,24 @@ describe("a recorder", () => {
 				headers: { "content-type": type },
 				body,
 			});
-		const { forward, got } = gateway(json(1, { status: 400 }));
-		await recorder.answer(request(), forward);
-		expect(await got[0]?.text()).toBe(body);
+		const upstream = gateway(json(1, { status: 400 }));
+		await recorder.answer(request(), upstream);
+		expect(await upstream.received[0]?.text()).toBe(body);
 		expect((await recorder.answer(request(), closed)).status).toBe(400);
 	});
 
 	it("has an answer for each of equal calls of a test, and repeats the last one", async () => {
 		const { files, recorder } = recorderOf({});
-		const { forward } = gateway(json(1), json(2));
+		const upstream = gateway(json(1), json(2));
 		recorder.begin("a.test.ts.json", "asks");
 		// Both wait for their answers at the same time.
-		await Promise.all([recorder.answer(runOf("x"), forward), recorder.answer(runOf("x"), forward)]);
+		await Promise.all([recorder.answer(runOf("x"), upstream), recorder.answer(runOf("x"), upstream)]);
 		const replaying = recorderOf({ mode: "replay" }, files).recorder;
 		replaying.begin("a.test.ts.json", "asks");
-		const given = [];
+		const replayed = [];
 		for (let call = 0; call < 3; call++)
-			given.push(await (await replaying.answer(runOf("x"), closed)).json());
-		expect(given).toEqual([1, 2, 2]);
+			replayed.push(await (await replaying.answer(runOf("x"), closed)).json());
+		expect(replayed).toEqual([1, 2, 2]);
 		replaying.begin("a.test.ts.json", "asks");
 		expect(await (await replaying.answer(runOf("x"), closed)).json()).toBe(1);
 	});
@@ -192,95 +203,133 @@ describe("a recorder", () => {
 		const { files, recorder } = recorderOf({});
 		for (const test of ["one", "two"]) {
 			recorder.begin(FILE, test);
-			await recorder.answer(runOf(`old of ${test}`), gateway(json(test)).forward);
+			await recorder.answer(runOf(`old of ${test}`), gateway(json(test)));
 		}
 		const again = recorderOf({ mode: "record" }, files).recorder;
 		again.begin(FILE, "one");
-		const { forward } = gateway(json("new"), json("new too"));
-		await again.answer(runOf("new"), forward);
-		await again.answer(runOf("new"), forward);
+		const upstream = gateway(json("new"), json("new too"));
+		await again.answer(runOf("new"), upstream);
+		await again.answer(runOf("new"), upstream);
 		expect(answersIn(files)).toEqual([
 			{ test: "one", input: "new", answers: ["new", "new too"] },
 			{ test: "two", input: "old of two", answers: ["two"] },
 		]);
 	});
 
-	it("replays a stream with its events, at once or at a multiple of its speed, and one that did not end", async () => {
-		const { files, recorder } = recorderOf({});
+	const headers = { "content-type": "text/event-stream" };
+
+	/** A response with these chunks, each 20 ms after the one before. */
+	function streamOf(chunks: readonly string[], passTime: (milliseconds: number) => void): Response {
+		let next = 0;
+		const body = new ReadableStream<Uint8Array>({
+			pull(controller) {
+				passTime(20);
+				const chunk = chunks[next++];
+				if (chunk === undefined) controller.close();
+				else controller.enqueue(new TextEncoder().encode(chunk));
+			},
+		});
+		return new Response(body, { headers });
+	}
+
+	it("replays a stream with its events, at once or at a multiple of its speed", async () => {
+		const { files, passTime, recorder, waits } = recorderOf({});
 		const parts = [
 			'data: {"response":"a"}\n\nda',
 			'ta: {"response": "b"}\n\n',
-			"event: end\ndata: [DONE]\n\n",
+			"event: end\r\ndata: [DONE]\r\n\r",
+			"\nrest",
 		];
-		let part = 0;
-		const body = new ReadableStream<Uint8Array>({
-			async pull(controller) {
-				await new Promise((done) => setTimeout(done, 20));
-				const text = parts[part++];
-				if (text === undefined) controller.close();
-				else controller.enqueue(new TextEncoder().encode(text));
-			},
-		});
-		const headers = { "content-type": "text/event-stream" };
-		const { forward } = gateway(new Response(body, { headers }));
-		const text = await (await recorder.answer(runOf("stream"), forward)).text();
+		const recorded = await recorder.answer(runOf("stream"), gateway(streamOf(parts, passTime)));
+		const text = await recorded.text();
 		expect(text).toBe(parts.join(""));
 		const [{ answers }] = JSON.parse(files.get(FILE) ?? "").recordings;
+		const times = answers[0].events.map(({ at }: { at: number }) => at);
 		expect(answers[0].events).toEqual([
-			{ at: expect.any(Number), json: { response: "a" } },
-			{ at: expect.any(Number), text: 'data: {"response": "b"}\n\n' },
-			{ at: expect.any(Number), text: "event: end\ndata: [DONE]\n\n" },
+			{ at: times[0], json: { response: "a" } },
+			{ at: times[1], text: 'data: {"response": "b"}\n\n' },
+			{ at: times[2], text: "event: end\r\ndata: [DONE]\r\n\r\n" },
+			{ at: times[3], text: "rest" },
 		]);
 		expect(await (await recorder.answer(runOf("stream"), closed)).text()).toBe(text);
-		const slow = recorderOf({ mode: "replay", speed: 0.5 }, files).recorder;
-		const startedAt = performance.now();
-		expect(await (await slow.answer(runOf("stream"), closed)).text()).toBe(text);
-		expect(performance.now() - startedAt).toBeGreaterThan(60);
+		expect(waits).toEqual([]);
+		const slow = recorderOf({ mode: "replay", speed: 0.5 }, files);
+		expect(await (await slow.recorder.answer(runOf("stream"), closed)).text()).toBe(text);
+		expect(times[2]).toBeGreaterThan(times[0]);
+		const [first, second, third, rest] = times;
+		expect(slow.waits).toEqual([first, second - first, third - second, rest - third].map((wait) => wait * 2));
+	});
 
+	it("does not record a stream that breaks off", async () => {
+		const { files, recorder, warnings } = recorderOf({});
 		const broken = new ReadableStream<Uint8Array>({
 			start: (controller) => controller.enqueue(new TextEncoder().encode("data: 1\n\n")),
 			pull: (controller) => controller.error(new Error("Network connection lost")),
 		});
-		const cut = await recorder.answer(runOf("cut"), gateway(new Response(broken, { headers })).forward);
+		const cut = await recorder.answer(runOf("cut"), gateway(new Response(broken, { headers })));
 		await expect(cut.text()).rejects.toThrow("Network connection lost");
-		const left = await recorder.answer(
-			runOf("left"),
-			gateway(
-				new Response(
-					new ReadableStream({ pull: (c) => c.enqueue(new TextEncoder().encode("data: 1\n\n")) }),
-					{ headers },
-				),
-			).forward,
-		);
-		const reader = left.body?.getReader();
-		await reader?.read();
-		await reader?.cancel();
-		for (const [input, reason] of [
-			["cut", "Network connection lost"],
-			["left", "the caller left"],
-		]) {
-			const again = (await recorder.answer(runOf(input), closed)).body?.getReader();
-			expect(new TextDecoder().decode((await again?.read())?.value)).toBe("data: 1\n\n");
-			const rest = async () => {
-				while (!(await again?.read())?.done);
-			};
-			await expect(rest(), input).rejects.toThrow(`The recorded stream did not end: ${reason}`);
-		}
+		expect(files.size).toBe(0);
+		expect(warnings).toEqual([`run("${LLAMA}") was not recorded: its stream broke off`]);
 	});
 
-	it.each([401, 403, 408, 429, 500, 502, 503])("does not record status %d", async (status) => {
+	/** Its caller leaves while the second chunk is awaited. */
+	async function leave(recorder: Recorder, test?: string): Promise<void> {
+		if (test !== undefined) recorder.begin(FILE, test);
+		let chunks = 0;
+		const endless = new ReadableStream<Uint8Array>({
+			pull: (controller) =>
+				chunks++ === 0
+					? controller.enqueue(new TextEncoder().encode("data: 1\n\nda"))
+					: new Promise(() => {}),
+		});
+		const response = await recorder.answer(runOf("left"), gateway(new Response(endless, { headers })));
+		const reader = response.body?.getReader();
+		await reader?.read();
+		await reader?.cancel();
+	}
+
+	it("records for a test how far its caller reads a stream, and what follows is an error", async () => {
+		const { files, recorder } = recorderOf({});
+		await leave(recorder, "leaves");
+		const replaying = recorderOf({ mode: "replay" }, files).recorder;
+		replaying.begin(FILE, "leaves");
+		const reader = (await replaying.answer(runOf("left"), closed)).body?.getReader();
+		expect(new TextDecoder().decode((await reader?.read())?.value)).toBe("data: 1\n\n");
+		const rest = async () => {
+			while (!(await reader?.read())?.done);
+		};
+		await expect(rest()).rejects.toThrow("The recorded caller left the stream here");
+	});
+
+	it("does not record outside of tests a stream that its caller leaves", async () => {
 		const { files, recorder, warnings } = recorderOf({});
-		const response = await recorder.answer(runOf("x"), gateway(json({}, { status })).forward);
+		await leave(recorder);
+		expect(files.size).toBe(0);
+		expect(warnings).toEqual([`run("${LLAMA}") was not recorded: its caller left the stream`]);
+	});
+
+	it("reads a large event in linear time, and stops at the largest answer", async () => {
+		const { files, passTime, recorder, warnings } = recorderOf({});
+		const chunks = Array.from({ length: 1_500 }, () => "a".repeat(4_096));
+		const response = await recorder.answer(runOf("large"), gateway(streamOf(chunks, passTime)));
+		expect((await response.text()).length).toBe(1_500 * 4_096);
+		expect(files.size).toBe(0);
+		expect(warnings[0]).toContain("was not recorded: its answer has");
+	});
+
+	it.each([401, 402, 403, 408, 429, 500, 502, 503])("does not record status %d", async (status) => {
+		const { files, recorder, warnings } = recorderOf({});
+		const response = await recorder.answer(runOf("x"), gateway(json({}, { status })));
 		expect(response.status).toBe(status);
 		expect(files.size).toBe(0);
 		expect(warnings).toEqual([`run("${LLAMA}") was not recorded: its status is ${status}`]);
-		expect(await (await recorder.answer(runOf("x"), gateway(json(2)).forward)).json()).toBe(2);
+		expect(await (await recorder.answer(runOf("x"), gateway(json(2)))).json()).toBe(2);
 	});
 
 	it("records no value that looks like a key, and none of the keys of the settings", async () => {
-		const { files, recorder, warnings } = recorderOf({ secrets: ["correct-horse-battery"] });
+		const { files, recorder, warnings } = recorderOf({ secrets: ["correct-horse-battery\n"] });
 		for (const secret of ["sk-proj-0123456789abcdefghij", "correct-horse-battery"]) {
-			const refused = await recorder.answer(runOf({ prompt: `My key is ${secret}` }), closed);
+			const refused = await recorder.answer(runOf({ prompt: `My key:\n${secret}` }), closed);
 			expect(refused.status).toBe(400);
 			expect(await refused.json()).toMatchObject({
 				internalCode: 8001,
@@ -288,7 +337,7 @@ describe("a recorder", () => {
 			});
 			const answer = await recorder.answer(
 				runOf({ prompt: secret.length }),
-				gateway(json({ response: secret })).forward,
+				gateway(json({ response: secret })),
 			);
 			expect(await answer.json()).toEqual({ response: secret });
 			expect(warnings.pop()).toContain("its answer has a value that looks like a key");
@@ -296,13 +345,79 @@ describe("a recorder", () => {
 		expect(files.size).toBe(0);
 	});
 
-	it("tells once that the simulator answered", async () => {
+	it("finds a key in the parts of a stream, and none in the message about a missing recording", async () => {
+		const { files, passTime, recorder, warnings } = recorderOf({});
+		const parts = ["sk-proj-0123456789", "abcdefghijklm"].map(
+			(response) => `data: ${JSON.stringify({ response })}\n\n`,
+		);
+		await (await recorder.answer(runOf("key"), gateway(streamOf(parts, passTime)))).text();
+		expect(files.size).toBe(0);
+		expect(warnings.pop()).toContain("its answer has a value that looks like a key");
+		await recorder.answer(runOf({ prompt: "Hello" }), gateway(json(1)));
+		const replaying = recorderOf({ mode: "replay" }, files);
+		const response = await replaying.recorder.answer(
+			runOf({ prompt: "sk-proj-0123456789abcdefghij" }),
+			closed,
+		);
+		expect(response.status).toBe(400);
+		expect(await response.text()).not.toContain("0123456789");
+		expect(replaying.warnings).toEqual([]);
+	});
+
+	it("writes no credentials that a call has for other servers", async () => {
+		const { files, recorder } = recorderOf({});
+		const tool = {
+			type: "mcp",
+			server_url: "https://a.example",
+			authorization: "abc",
+			headers: { "X-Key": "def" },
+		};
+		await recorder.answer(runOf({ input: "x", tools: [tool] }), gateway(json(1)));
+		expect(answersIn(files)[0].input).toEqual({
+			input: "x",
+			tools: [{ type: "mcp", server_url: "https://a.example" }],
+		});
+	});
+
+	it("takes calls that differ only in the ids of tool calls for the same", async () => {
+		const { recorder } = recorderOf({});
+		const messages = (id: string) => [
+			{ role: "assistant", tool_calls: [{ id, function: { name: "f", arguments: "{}" } }] },
+			{ role: "tool", tool_call_id: id, content: "1" },
+		];
+		await recorder.answer(runOf({ messages: messages("a") }), gateway(json(1)));
+		expect(await (await recorder.answer(runOf({ messages: messages("b") }), closed)).json()).toBe(1);
+	});
+
+	it("keeps what calls at the same time record", async () => {
+		const { files, recorder } = recorderOf({});
+		const release: (() => void)[] = [];
+		const slow = {
+			...gateway(),
+			forward: async () => {
+				await new Promise<void>((done) => release.push(done));
+				return json("slow");
+			},
+		};
+		const first = recorder.answer(runOf("first"), slow);
+		await recorder.answer(runOf("second"), gateway(json("second")));
+		await expect.poll(() => release.length).toBe(1);
+		release[0]?.();
+		await Promise.all([first, recorder.answer(runOf("third"), gateway(json("third")))]);
+		expect(answersIn(files).map(({ input }: { input: string }) => input)).toEqual([
+			"first",
+			"second",
+			"third",
+		]);
+	});
+
+	it("warns once that the simulator answered", async () => {
 		const { recorder, warnings } = recorderOf({});
 		const simulated = () =>
 			new Response("{}", {
 				headers: { "content-type": "application/json", "x-ganglion-backend": "simulator" },
 			});
-		for (const input of ["a", "b"]) await recorder.answer(runOf(input), gateway(simulated()).forward);
+		for (const input of ["a", "b"]) await recorder.answer(runOf(input), gateway(simulated()));
 		expect(warnings).toEqual([
 			`run("${LLAMA}") was recorded from the simulator, because no route names an engine for it`,
 		]);
@@ -310,7 +425,7 @@ describe("a recorder", () => {
 
 	it("does not record an answer of more than 5 MB", async () => {
 		const { files, recorder, warnings } = recorderOf({});
-		const answer = await recorder.answer(runOf("x"), gateway(json("a".repeat(5_000_000))).forward);
+		const answer = await recorder.answer(runOf("x"), gateway(json("a".repeat(5_000_000))));
 		expect((await answer.text()).length).toBe(5_000_002);
 		expect(files.size).toBe(0);
 		expect(warnings[0]).toContain("was not recorded: its answer has 50000");
@@ -319,7 +434,7 @@ describe("a recorder", () => {
 	it("forwards what is about the gateway, and in the mode replay no websocket", async () => {
 		const { files, recorder } = recorderOf({ mode: "replay" });
 		const catalogue = new Request("https://workers-binding.ai/ai-api/models/search");
-		expect(await (await recorder.answer(catalogue, gateway(json([])).forward)).json()).toEqual([]);
+		expect(await (await recorder.answer(catalogue, gateway(json([])))).json()).toEqual([]);
 		const socket = new Request("https://workers-binding.ai/run", { headers: { upgrade: "websocket" } });
 		expect(await (await recorder.answer(socket, closed)).json()).toMatchObject({
 			internalCode: 7002,
@@ -335,7 +450,7 @@ describe("a recorder", () => {
 			["b", "a"],
 		]) {
 			const { files, recorder } = recorderOf({});
-			for (const input of inputs) await recorder.answer(runOf(input), gateway(json(input)).forward);
+			for (const input of inputs) await recorder.answer(runOf(input), gateway(json(input)));
 			texts.push(files.get(FILE));
 		}
 		expect(texts[0]).toBe(texts[1]);
@@ -345,67 +460,73 @@ describe("a recorder", () => {
 
 describe("a call without a recording", () => {
 	/** What a file with one recording tells about another call. */
-	async function told(
+	async function messageFor(
 		recorded: { test?: string; input: unknown } | undefined,
-		asked: { test?: string; input: unknown },
+		sent: { test?: string; input: unknown },
 	) {
 		const files = new Map<string, string>();
 		if (recorded) {
 			const { recorder } = recorderOf({}, files);
 			if (recorded.test !== undefined) recorder.begin(FILE, recorded.test);
-			await recorder.answer(runOf(recorded.input), gateway(json(1)).forward);
+			await recorder.answer(runOf(recorded.input), gateway(json(1)));
 		}
 		const { recorder, warnings } = recorderOf({ mode: "replay" }, files);
-		if (asked.test !== undefined) recorder.begin(FILE, asked.test);
-		const response = await recorder.answer(runOf(asked.input), closed);
+		if (sent.test !== undefined) recorder.begin(FILE, sent.test);
+		const response = await recorder.answer(runOf(sent.input), closed);
 		expect(response.status).toBe(404);
 		const { description, internalCode } = (await response.json()) as {
 			description: string;
 			internalCode: number;
 		};
 		expect(internalCode).toBe(7002);
-		expect(description).toBe(`${warnings[0]}. GANGLION_RECORDINGS=once records it`);
-		return description.slice(0, description.indexOf(". GANGLION"));
+		expect(description).toBe(
+			`${warnings[0]}. Record it on your machine (GANGLION_RECORDINGS=once), and commit the file`,
+		);
+		return description.slice(0, description.indexOf(". Record it"));
 	}
 	const call = `No recording answers run("${LLAMA}")`;
 
-	it("is told that there are none", async () => {
-		expect(await told(undefined, { input: "x" })).toBe(`${call}: app.json has no recordings`);
-		expect(await told({ input: "x" }, { input: "y", test: "asks" })).toBe(
-			`${call} of the test "asks": app.json has no recordings of this test`,
+	it("has an error that says that there are none", async () => {
+		expect(await messageFor(undefined, { input: "x" })).toBe(
+			`${call}: recordings/AI/app.json has no recordings`,
+		);
+		expect(await messageFor({ input: "x" }, { input: "y", test: "asks" })).toBe(
+			`${call} of the test "asks": recordings/AI/app.json has no recordings of this test`,
 		);
 	});
 
-	it("is told which test has it", async () => {
-		expect(await told({ input: "x", test: "one" }, { input: "x", test: "two" })).toBe(
-			`${call} of the test "two": app.json has this call only in the test "one"`,
+	it("has an error that names the test with the call", async () => {
+		expect(await messageFor({ input: "x", test: "one" }, { input: "x", test: "two" })).toBe(
+			`${call} of the test "two": recordings/AI/app.json has this call only in the test "one"`,
 		);
 	});
 
 	it.each<[unknown, unknown, string]>([
-		[{ prompt: "a" }, { prompt: "b" }, 'input.prompt: recorded "a", sent "b"'],
-		[{ prompt: "a" }, { prompt: "a", seed: 1 }, "input.seed: recorded nothing, sent 1"],
-		[{ prompt: "a", seed: 1 }, { prompt: "a" }, "input.seed: recorded 1, sent nothing"],
+		[{ prompt: "a" }, { prompt: "b" }, 'prompt: recorded "a", sent "b"'],
+		[{ prompt: "a" }, { prompt: "a", seed: 1 }, "seed: recorded nothing, sent 1"],
+		[{ prompt: "a", seed: 1 }, { prompt: "a" }, "seed: recorded 1, sent nothing"],
 		[
 			{ messages: [{ role: "user", content: "a" }] },
 			{ messages: [{ role: "user", content: "b" }] },
-			'input.messages[0].content: recorded "a", sent "b"',
+			'messages[0].content: recorded "a", sent "b"',
 		],
 		[
 			{ prompt: `${"long ".repeat(40)}end` },
 			{ prompt: `${"long ".repeat(40)}END` },
-			'input.prompt: recorded … long long long long long long long long long long long end", sent … long long long long long long long long long long long END"',
+			'prompt: recorded … long long long long long long long long long long long end", sent … long long long long long long long long long long long END"',
 		],
-	])("is told where %j and %j differ", async (recorded, sent, difference) => {
-		const description = await told({ input: recorded }, { input: sent });
-		expect(description).toBe(`${call}: the nearest recording in app.json differs at ${difference}`);
+	])("has an error that names the first difference of %j and %j", async (recorded, sent, difference) => {
+		const description = await messageFor({ input: recorded }, { input: sent });
+		expect(description).toBe(
+			`${call}: the nearest recording in recordings/AI/app.json differs at ${difference}`,
+		);
 	});
 });
 
 describe("a file of recordings", () => {
 	it.each([
-		["<<<<<<< ours", "app.json is not a file of recordings"],
-		['{"version":2,"recordings":[]}', "app.json has version 2 of the format"],
+		["<<<<<<< ours", "recordings/AI/app.json is not a file of recordings"],
+		['{"version":2,"recordings":[]}', "recordings/AI/app.json has version 2 of the format"],
 	])("that is %j is refused, and is not written", async (text, message) => {
 		const files = new Map([[FILE, text]]);
 		for (const mode of ["replay", "once"] as const) {
@@ -413,7 +534,7 @@ describe("a file of recordings", () => {
 			expect(await response.json()).toMatchObject({ description: expect.stringContaining(message) });
 		}
 		const { recorder, warnings } = recorderOf({ mode: "record" }, files);
-		await recorder.answer(runOf("x"), gateway(json(1)).forward);
+		await recorder.answer(runOf("x"), gateway(json(1)));
 		expect(warnings[0]).toContain(message);
 		expect(files.get(FILE)).toBe(text);
 	});

@@ -3,9 +3,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import type { Miniflare } from "miniflare";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { bundled, startSession } from "../plugin/session.ts";
 
 const PLUGIN = resolve("dist/miniflare/index.js");
@@ -68,6 +68,10 @@ const engine: Server = createServer(async (request, response) => {
 
 let folder: string;
 let open: Miniflare | undefined;
+beforeEach(() => {
+	folder = mkdtempSync(join(tmpdir(), "ganglion-recordings-"));
+	answers = 0;
+});
 beforeAll(async () => {
 	await new Promise<void>((done) => engine.listen(0, "127.0.0.1", done));
 });
@@ -75,13 +79,13 @@ afterEach(async () => {
 	await open?.dispose();
 	open = undefined;
 	vi.unstubAllEnvs();
+	rmSync(folder, { recursive: true, force: true });
 });
 afterAll(() => {
 	engine.close();
-	rmSync(folder, { recursive: true, force: true });
 });
 
-interface Asked {
+interface BindingCall {
 	binding?: string;
 	gateway?: string;
 	member?: string;
@@ -90,7 +94,7 @@ interface Asked {
 }
 
 /** A session with recordings in `folder`, and a function that calls its bindings. */
-async function session(mode: string): Promise<(asked?: Asked) => Promise<unknown>> {
+async function session(mode: string): Promise<(call?: BindingCall) => Promise<unknown>> {
 	await open?.dispose();
 	vi.stubEnv("GANGLION_RECORDINGS", mode);
 	const { port } = engine.address() as AddressInfo;
@@ -104,17 +108,13 @@ async function session(mode: string): Promise<(asked?: Asked) => Promise<unknown
 		app: { bindings: { AI: options }, services: { SERVICE: options }, vars, script: SCRIPT },
 	});
 	open = miniflare;
-	return async (asked) => {
-		if (!asked) return (await miniflare.dispatchFetch("http://app")).json();
-		const body = JSON.stringify({ binding: "AI", member: "run", ...asked });
+	return async (call) => {
+		if (!call) return (await miniflare.dispatchFetch("http://app")).json();
+		const body = JSON.stringify({ binding: "AI", member: "run", ...call });
 		const response = await miniflare.dispatchFetch("http://app", { method: "POST", body });
 		return response.json();
 	};
 }
-
-beforeAll(() => {
-	folder = mkdtempSync(join(tmpdir(), "ganglion-recordings-"));
-});
 
 /** Websockets are not recorded, and `untouched` is the id of the request before, which is a websocket. */
 const withoutSockets = (value: unknown): unknown =>
@@ -123,8 +123,8 @@ const withoutSockets = (value: unknown): unknown =>
 	);
 
 describe("recordings of a session", () => {
-	const chat: Asked = { parameters: [LLAMA, { prompt: "Hello" }] };
-	const calls: Record<string, Asked> = {
+	const chat: BindingCall = { parameters: [LLAMA, { prompt: "Hello" }] };
+	const calls: Record<string, BindingCall> = {
 		"an answer": chat,
 		"a stream": { parameters: [LLAMA, { prompt: "Hello", stream: true }] },
 		"a response": { parameters: [LLAMA, { prompt: "Hello, response" }, { returnRawResponse: true }] },
@@ -160,13 +160,13 @@ describe("recordings of a session", () => {
 			"a refused input of a service binding": { thrown: { name: "AiError" } },
 		});
 		const members = await recording();
-		const asked = answers;
+		const engineCalls = answers;
 		const replaying = await session("replay");
 		const replayed: Record<string, unknown> = {};
 		for (const [name, call] of Object.entries(calls)) replayed[name] = await replaying(call);
 		expect(replayed).toEqual(recorded);
 		expect(withoutSockets(await replaying())).toEqual(withoutSockets(members));
-		expect(answers).toBe(asked);
+		expect(answers).toBe(engineCalls);
 		expect(readdirSync(folder).sort()).toEqual(["AI", "SERVICE"]);
 		const text = readFileSync(join(folder, "AI/app.json"), "utf8");
 		expect(text).not.toContain(KEY);
@@ -174,18 +174,20 @@ describe("recordings of a session", () => {
 	});
 
 	it("are in a file for each file of tests, and refuse a call that they do not have", async () => {
-		const test = { path: "/app/test/ask.test.ts", name: "asks > once" };
-		answers = 100;
-		await (await session("once"))({ ...chat, test });
+		const test = { path: resolve("app/test/ask.test.ts"), name: "asks > once" };
+		answers = 0;
+		const recording = await session("once");
+		await recording(chat);
+		await recording({ ...chat, test });
 		const file = JSON.parse(readFileSync(join(folder, "AI/app/test/ask.test.ts.json"), "utf8"));
 		expect(file.recordings.map(({ test }: { test: string }) => test)).toEqual(["asks > once"]);
 		const replaying = await session("replay");
 		expect(await replaying(chat)).toMatchObject({ value: { response: "answer 1" } });
-		expect(await replaying({ ...chat, test })).toMatchObject({ value: { response: "answer 101" } });
+		expect(await replaying({ ...chat, test })).toMatchObject({ value: { response: "answer 2" } });
 		expect(await replaying({ parameters: [LLAMA, { prompt: "Hallo" }] })).toEqual({
 			thrown: {
 				name: "AiError",
-				message: `7002: No recording answers run("${LLAMA}") of the test "asks > once": the nearest recording in app/test/ask.test.ts.json differs at input.prompt: recorded "Hello", sent "Hallo". GANGLION_RECORDINGS=once records it`,
+				message: `7002: No recording answers run("${LLAMA}") of the test "asks > once": the nearest recording in ${relative("", folder)}/AI/app/test/ask.test.ts.json differs at prompt: recorded "Hello", sent "Hallo". Record it on your machine (GANGLION_RECORDINGS=once), and commit the file`,
 			},
 		});
 	});

@@ -1,22 +1,24 @@
 /** The option `recordings`, and the variables that replace its mode. */
-import { resolve } from "node:path";
+import { realpathSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readRecordingOption } from "../../../miniflare/recordings/settings.ts";
-import { unusedSecrets } from "../../../miniflare/unused-secrets.ts";
+import { nameOf } from "../../../miniflare/recordings/test-names.ts";
 
 const read = (option: unknown, env: Record<string, string> = {}) =>
-	readRecordingOption(option, { binding: "AI", env, root: resolve("/app") });
+	readRecordingOption(option, { binding: "AI", env, root: tmpdir() });
 
 describe("the option recordings", () => {
 	it("is a folder or settings, in the folder of the project, with a folder for the binding", () => {
-		const root = resolve("/app");
-		const defaults = { mode: "once", ignore: [], speed: undefined, root };
+		const root = tmpdir();
+		const defaults = { mode: "once", ignore: [], speed: undefined, roots: [root, realpathSync(root)] };
 		expect(read(undefined)).toBeUndefined();
-		expect(read("answers")).toEqual({ ...defaults, folder: resolve("/app/answers/AI") });
-		expect(read({})).toEqual({ ...defaults, folder: resolve("/app/recordings/AI") });
+		expect(read("answers")).toEqual({ ...defaults, folder: join(root, "answers/AI") });
+		expect(read({})).toEqual({ ...defaults, folder: join(root, "recordings/AI") });
 		expect(read({ folder: "/elsewhere", mode: "replay", ignore: ["seed"], speed: 2 })).toEqual({
 			folder: resolve("/elsewhere/AI"),
-			...{ mode: "replay", ignore: ["seed"], speed: 2, root },
+			...{ mode: "replay", ignore: ["seed"], speed: 2, roots: [root, realpathSync(root)] },
 		});
 	});
 
@@ -26,11 +28,19 @@ describe("the option recordings", () => {
 		["record", { CI: "1" }, "replay"],
 		["once", { CI: "false" }, "once"],
 		["once", { CI: "" }, "once"],
+		["once", { CI: "0" }, "once"],
 		["replay", { GANGLION_RECORDINGS: "record" }, "record"],
 		["replay", { CI: "true", GANGLION_RECORDINGS: "once" }, "once"],
 		["once", { GANGLION_RECORDINGS: "" }, "once"],
 	])("%s with %j is %s", (mode, env, expected) => {
 		expect(read({ mode }, env)?.mode).toBe(expected);
+	});
+
+	it("takes paths as the message about a call without a recording has them", () => {
+		expect(read({ ignore: ["messages[0].content", "messages[*].id"] })?.ignore).toEqual([
+			"messages.0.content",
+			"messages.*.id",
+		]);
 	});
 
 	it("is off with the mode off", () => {
@@ -55,11 +65,14 @@ describe("the option recordings", () => {
 	});
 });
 
-describe("a session that replays", () => {
-	it("has a value for each variable that its options may name", () => {
-		const options = {
-			BACKENDS: { a: { key: "OPENAI_KEY", headers: [{ x: "TOKEN" }], url: "http://localhost:1" } },
-		};
-		expect(Object.keys(unusedSecrets(options)).sort()).toEqual(["OPENAI_KEY", "TOKEN"]);
+describe("the name of a file of tests", () => {
+	it.each([
+		["/repo/app/test/ask.test.ts", ["/repo/app"], "test/ask.test.ts"],
+		["/real/app/test/ask.test.ts", ["/link/app", "/real/app/"], "test/ask.test.ts"],
+		["C:/w/app/test/ask.test.ts", ["C:\\w\\app"], "test/ask.test.ts"],
+		["/repo/app-tests/ask.test.ts", ["/repo/app"], "ask.test.ts"],
+		["/elsewhere/ask.test.ts", ["/repo/app"], "ask.test.ts"],
+	])("of %s in %j is %s", (path, folders, expected) => {
+		expect(nameOf(path, folders)).toBe(expected);
 	});
 });
