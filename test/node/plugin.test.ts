@@ -45,7 +45,7 @@ export default {
 /** One file, because each starts a runtime. */
 const PROBING_TEST = `
 import { env } from "cloudflare:test";
-import { expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { INDEX_PROBED, PROBED, SEARCH_PROBED, probe, probeIndex, probeSearch } from "../src/probe.ts";
 
 it("is what every host has", async () => {
@@ -59,6 +59,8 @@ it("answers with weights", async () => {
 	console.log(response);
 	expect(response).toContain("llama-3.2-1b-instruct-q4_k_m.gguf");
 });
+
+beforeAll(() => env.RECORDED.run("@cf/meta/llama-3.2-1b-instruct", { prompt: "Reply with exactly: Before." }));
 
 it("records", async () => {
 	const { response } = await env.RECORDED.run("@cf/meta/llama-3.2-1b-instruct", { prompt: "Reply with exactly: Recorded." });
@@ -210,9 +212,12 @@ describe("the example, with the plugin", () => {
 		// Of the example 4, of this file 3, of rag 5 and of agent 6.
 		expect(output).toMatch(/Tests\s+18 passed/);
 		const file = readFileSync(join(project.folder, "answers/RECORDED/test/probe.test.ts.json"), "utf8");
-		expect(JSON.parse(file).recordings).toMatchObject([
+		const { recordings } = JSON.parse(file);
+		expect(recordings).toMatchObject([
+			{ answers: [{ json: { response: "Before." } }] },
 			{ test: "records", answers: [{ json: { response: "Recorded." } }] },
 		]);
+		expect(recordings[0]).not.toHaveProperty("test");
 		expect(output).toMatch(/of process \d+/);
 		await expect.poll(() => isRunning(pidIn(output))).toBe(false);
 	});
