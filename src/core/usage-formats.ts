@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { isRecord } from "./json.ts";
-import { countOf, isCountedBeside, type Usage, usageOf, usageOfCounts } from "./usage.ts";
+import { countOf, outputOf, type Usage, usageOf, usageOfCounts } from "./usage.ts";
 
 /** Counts as an API sent them. */
 export type SentCounts = Readonly<Record<string, unknown>>;
@@ -31,6 +31,7 @@ export function messagesUsage(sent: SentCounts): Usage | undefined {
 		reasoning:
 			detailIn(output_tokens_details, "thinking_tokens") ??
 			detailIn(output_tokens_details, "reasoning_tokens"),
+		total: sent.total_tokens,
 	});
 }
 
@@ -49,9 +50,9 @@ export function geminiUsage(sent: SentCounts): Usage | undefined {
 	const tools = countOf(sent.toolUsePromptTokenCount) ?? 0;
 	// A prompt that was not counted stays so.
 	const input = prompt && prompt + tools;
-	// The total has what no other count has.
-	const others = written === undefined && input ? (countOf(sent.totalTokenCount) ?? 0) - input : 0;
-	return usageWith([input, Math.max(others, (written ?? 0) + (reasoning ?? 0))], {
+	// If the text is not counted, the total still includes it.
+	const afterPrompt = written === undefined && input ? (countOf(sent.totalTokenCount) ?? 0) - input : 0;
+	return usageWith([input, Math.max(afterPrompt, (written ?? 0) + (reasoning ?? 0))], {
 		cached: countOf(sent.cachedContentTokenCount),
 		reasoning,
 	});
@@ -109,20 +110,25 @@ interface Details {
 	/** All tokens that were written to the cache. */
 	written?: number;
 	reasoning?: number | undefined;
+	/** As sent. */
+	total?: unknown;
 }
 
 function usageWith(
 	[input, output]: readonly [unknown, unknown],
-	{ excluded = 0, cached, written, reasoning }: Details,
+	{ excluded = 0, cached, written, reasoning, total }: Details,
 ): Usage | undefined {
 	const usage = usageOfCounts(input, output);
 	if (!usage) return undefined;
-	const { prompt_tokens: prompt, completion_tokens: completion } = usage;
-	const beside = isCountedBeside({ prompt, completion, reasoning }) ? (reasoning ?? 0) : 0;
+	const prompt = usage.prompt_tokens + excluded;
+	const completion = outputOf({
+		...{ prompt, completion: usage.completion_tokens },
+		...{ reasoning, total: countOf(total) },
+	});
 	return {
-		prompt_tokens: prompt + excluded,
-		completion_tokens: completion + beside,
-		total_tokens: usage.total_tokens + excluded + beside,
+		prompt_tokens: prompt,
+		completion_tokens: completion,
+		total_tokens: prompt + completion,
 		...(cached !== undefined && {
 			prompt_tokens_details: {
 				cached_tokens: cached,

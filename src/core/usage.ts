@@ -52,16 +52,14 @@ export function usageOf(sent: unknown): Usage | undefined {
 	const prompt = prompt_tokens ?? remainder(completion_tokens ?? 0);
 	const completion = completion_tokens ?? remainder(prompt);
 	const details = detailsOf(counts);
-	const reasoning = reasoningIn(details);
-	const isBeside = isCountedBeside({ prompt, completion, reasoning, total: total_tokens });
-	const output = isBeside ? completion + reasoning : completion;
+	const output = outputOf({ prompt, completion, reasoning: reasoningIn(details), total: total_tokens });
 	return {
 		...sent,
 		...details,
 		prompt_tokens: prompt,
 		completion_tokens: output,
-		// A total of zero beside other counts means that the engine does not keep it.
-		total_tokens: total_tokens || prompt + output,
+		// Some engines do not keep the total and send zero, and some omit the reasoning from it.
+		total_tokens: Math.max(total_tokens ?? 0, prompt + output),
 	};
 }
 
@@ -72,9 +70,15 @@ interface SeparateCounts {
 	total?: number | undefined;
 }
 
-/** xAI counts reasoning beside the completion, and bills it as output. OpenAI counts it in the completion, which is never smaller then. */
-export const isCountedBeside = ({ prompt, completion, reasoning = 0, total }: SeparateCounts): boolean =>
-	reasoning > completion || (reasoning > 0 && total === prompt + completion + reasoning);
+/**
+ * Tokens of the output. xAI counts reasoning beside the completion, and bills it as output. OpenAI counts it in the completion. The total
+ * shows which. Without one, reasoning is beside a completion that is smaller.
+ */
+export function outputOf({ prompt, completion, reasoning = 0, total = 0 }: SeparateCounts): number {
+	const sum = prompt + completion + reasoning;
+	const isBeside = total === 0 ? reasoning > completion : total === sum;
+	return isBeside ? completion + reasoning : Math.max(completion, reasoning);
+}
 
 /** Tokens of the reasoning. 0: the engine does not count them. */
 export const reasoningIn = ({

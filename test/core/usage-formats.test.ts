@@ -135,6 +135,16 @@ describe("the usage", () => {
 		expect(messagesUsage({ input_tokens: 3, output_tokens: 6, ...details(6) })).toMatchObject(counts(3, 6));
 	});
 
+	it.each([
+		[135, 110],
+		[245, 215],
+		[undefined, 215],
+	])("of Responses with 105 tokens of output, 110 of them reasoning, and a total of %s", (total, output) => {
+		const sent = { input_tokens: 30, output_tokens: 105, total_tokens: total };
+		const usage = messagesUsage({ ...sent, output_tokens_details: { reasoning_tokens: 110 } });
+		expect(usage).toMatchObject(counts(30, output));
+	});
+
 	it("ignores invalid counts beside valid ones", () => {
 		expect(messagesUsage({ input_tokens: 3, cache_read_input_tokens: "x", output_tokens: [] })).toEqual(
 			counts(3, 0, written(0, 0)),

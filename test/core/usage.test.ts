@@ -33,6 +33,7 @@ describe("usageOf", () => {
 		[{ prompt_tokens: 29.6, completion_tokens: 20.4, total_tokens: 50.2 }, counts(30, 20, 50)],
 		[{ prompt_tokens: -1, completion_tokens: "many", total_tokens: 50 }, counts(50, 0, 50)],
 		[{ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, counts(0, 0, 0)],
+		[{ prompt_tokens: 30, completion_tokens: 20, total_tokens: 30 }, counts(30, 20, 50)],
 		// Some engines count reasoning tokens in the total only: the total is kept.
 		[{ prompt_tokens: 30, completion_tokens: 20, total_tokens: 90 }, counts(30, 20, 90)],
 	])("completes %j", (sent, completed) => {
@@ -50,12 +51,17 @@ describe("usageOf", () => {
 		["beside the completion, by the total", 20, 5, 55, 25],
 		["in the completion", 20, 5, 50, 20],
 		["beside the completion, because they are more", 3, 5, undefined, 8],
+		["beside the completion, because they are more and there is no total", 3, 5, 0, 8],
+		["beside the completion, which is smaller, by the total", 3, 5, 38, 8],
+		["in the completion, by the total, though they are more", 105, 110, 135, 110],
+		["in the completion, by a total that omits them", 3, 5, 33, 5],
+		["in the completion, by a total that nothing explains", 3, 5, 50, 5],
 		["alone", 0, 5, undefined, 5],
 		["without a count of the completion", undefined, 5, undefined, 5],
 	])("counts tokens of reasoning %s", (_, completion_tokens, reasoning_tokens, total_tokens, output) => {
 		const details = { completion_tokens_details: { reasoning_tokens } };
 		expect(usageOf({ prompt_tokens: 30, completion_tokens, total_tokens, ...details })).toEqual({
-			...counts(30, output, total_tokens ?? 30 + output),
+			...counts(30, output, Math.max(total_tokens ?? 0, 30 + output)),
 			...details,
 		});
 	});
