@@ -76,11 +76,14 @@ export const estimatedTokens = (
  * Whether the engine has counted everything. Zero tokens of a prompt, or of an answer that is not empty, mean that it did not count them. No
  * token beside those of the reasoning means that it has counted no text.
  */
-export const isWhole = (usage: Usage): boolean => usage.prompt_tokens > 0 && hasText(usage);
+export const isFullyCounted = (usage: Usage): boolean => usage.prompt_tokens > 0 && hasCountedText(usage);
 
-const hasText = (usage: Usage): boolean => usage.completion_tokens > reasoningIn(usage);
+const hasCountedText = (usage: Usage): boolean => usage.completion_tokens > reasoningIn(usage);
 
-/** The engine's counts, and our own in the place of those that it does not have. Of two counts of the output the larger one holds. */
+/**
+ * The engine's counts, and our own in the place of those that it does not have. If the engine did not count the text, the larger count of the
+ * output is used.
+ */
 export function measuredBy(
 	usage: Usage | null | undefined,
 	ownCount: () => Measured,
@@ -88,11 +91,13 @@ export function measuredBy(
 ): Measured {
 	if (!isCounted(usage)) return ownCount();
 	const counted = byUsage(usage, others);
-	if (isWhole(usage)) return counted;
+	if (isFullyCounted(usage)) return counted;
 	const { inputTokens = 0, outputTokens = 0 } = ownCount().quantities;
 	const added = {
 		inputTokens: usage.prompt_tokens || inputTokens,
-		outputTokens: hasText(usage) ? usage.completion_tokens : Math.max(usage.completion_tokens, outputTokens),
+		outputTokens: hasCountedText(usage)
+			? usage.completion_tokens
+			: Math.max(usage.completion_tokens, outputTokens),
 	};
 	const isComplete =
 		added.inputTokens === usage.prompt_tokens && added.outputTokens === usage.completion_tokens;

@@ -10,7 +10,7 @@ const LARGE_BYTES = 1024 * 1024;
 const DECODER = new TextDecoder();
 const STRICT_DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
-/** Of a piece that is larger than {@link LARGE_BYTES}. */
+/** Larger pieces are decoded in slices of this size. */
 const SLICE_BYTES = 64 * 1024;
 
 /** Without a byte order mark. Each invalid sequence becomes U+FFFD, as in a `TextDecoder`. */

@@ -4,7 +4,7 @@
  */
 import { isRecord, parseJson } from "../core/json.ts";
 import { isCounted, type Usage, usageOf } from "../core/usage.ts";
-import { isWhole, toUsage } from "../counting/quantities.ts";
+import { isFullyCounted, toUsage } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
 import { DeltaEvent } from "../streams/delta-event.ts";
 import { type EventPiece, isDone, type StreamEvent, textOf } from "../streams/sse.ts";
@@ -40,7 +40,11 @@ export function usageFrames(call: TaskCall, model: Model, progress: Progress): U
 		if (!chunk || !isRecord(chunk.usage)) return event;
 		const read = usageOf(chunk.usage);
 		const sent = plausibleUsage(read ?? NO_TOKENS, call, model);
-		const usage = isRunning(chunk) ? running(sent, read) : isWhole(sent) ? sent : toUsage(measured(), sent);
+		const usage = isRunning(chunk)
+			? running(sent, read)
+			: isFullyCounted(sent)
+				? sent
+				: toUsage(measured(), sent);
 		counted ||= isCounted(usage);
 		return usage && isAsSent(chunk.usage, usage) ? event : eventOf({ ...chunk, usage });
 	};

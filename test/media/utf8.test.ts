@@ -24,7 +24,7 @@ const Piece = fc.oneof(
 	),
 );
 
-/** Bytes of which the beginning and the end are those that are given. */
+/** A large text that begins and ends with these bytes. */
 function large(pieces: readonly Uint8Array[], filling: string): Uint8Array {
 	const ends = concat(pieces);
 	return concat([ends, encoder.encode(filling.repeat(LARGE / filling.length)), ends]);

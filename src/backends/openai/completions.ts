@@ -90,7 +90,7 @@ const withChatLogprobs = <Choice extends { logprobs?: unknown }>(choice: Choice)
 function chatLogprobs(logprobs: z.output<ReturnType<typeof LogprobsReply>> | undefined): unknown {
 	if (!logprobs?.tokens) return logprobs ?? null;
 	const { tokens, token_logprobs, top_logprobs } = logprobs;
-	/** The same few tokens are alternatives of most others. */
+	/** Most positions have the same alternatives, so each token is encoded once. */
 	const bytes = new Map<string, number[]>();
 	const tokenLogprob = (token: string, logprob: number) => {
 		const known = bytes.get(token) ?? [...ENCODER.encode(token)];

@@ -111,7 +111,7 @@ function extraFields(model: Model, { responseFormat, guidedJson, image }: Native
 		},
 		{
 			without: [
-				// The schemas of some models lack it, and engines have it for every model.
+				// Some models' schemas lack it, but their engines accept it.
 				...(responseFormat || !strict ? [] : (["response_format"] as const)),
 				...(guidedJson ? [] : (["guided_json"] as const)),
 				...(image ? [] : (["image"] as const)),
