@@ -3,6 +3,7 @@
  * bytes and is neither decoded nor parsed: a writer copies the bytes of its content. All other events are parsed.
  */
 import { concat } from "../media/bytes.ts";
+import { decodeUtf8 } from "../media/utf8.ts";
 import { BACKSLASH, hasAt, QUOTE, textOfJson } from "./json-bytes.ts";
 
 /** Stands for the content in a template. `JSON.stringify` does not escape it. */
@@ -12,7 +13,6 @@ const DATA = "data: ";
 const END = "\n\n";
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
 /** The bytes of an event before and after the content. */
 export interface Surroundings {
@@ -96,7 +96,7 @@ export class DeltaEvent implements DeltaContent {
 
 	get data(): string {
 		const { before, after } = this.template;
-		const event = decoder.decode(concat([before, this.content, after]));
+		const event = decodeUtf8(concat([before, this.content, after]));
 		return event.slice(DATA.length, -END.length);
 	}
 

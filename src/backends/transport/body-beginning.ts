@@ -2,6 +2,7 @@
  * Finds out whether a body is a stream of events, for hosts that label their streams as text, as JSON, or not at all. A body that begins
  * with a field of a server-sent event is one; JSON lines need a media type of their own, because a complete reply is JSON, too.
  */
+import { Utf8Pieces } from "../../media/utf8.ts";
 import type { EventFormat } from "../../streams/event-splitter.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 import { mediaType } from "./reply-body.ts";
@@ -41,7 +42,7 @@ export async function readBeginning(
 ): Promise<BodyBeginning> {
 	if (!response.body) return { body: null };
 	const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
-	const decoder = new TextDecoder();
+	const text = new Utf8Pieces();
 	const held: Uint8Array[] = [];
 	let beginning = "";
 	let isOver = false;
@@ -52,7 +53,7 @@ export async function readBeginning(
 		isOver = done;
 		if (!value) continue;
 		held.push(value);
-		beginning = (beginning + decoder.decode(value, { stream: true })).trimStart();
+		beginning = (beginning + text.decode(value)).trimStart();
 	}
 	const body = new PulledStream<Uint8Array>({
 		pull: async () => held.shift() ?? (await reader.read()).value,

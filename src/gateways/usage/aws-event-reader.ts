@@ -6,6 +6,7 @@
 import { parseRecord } from "../../core/json.ts";
 import { decodeBase64 } from "../../media/base64.ts";
 import { concat } from "../../media/bytes.ts";
+import { decodeUtf8 } from "../../media/utf8.ts";
 
 /** The lengths of the message and of its headers, and their checksum. */
 const PRELUDE_BYTES = 12;
@@ -15,7 +16,6 @@ const MAX_MESSAGE_BYTES = 64 * 1024;
 
 export class AwsEventReader {
 	readonly #onPart: (part: Record<string, unknown>) => void;
-	readonly #decoder = new TextDecoder();
 	/** The beginning of a message. */
 	#held: Uint8Array = new Uint8Array();
 	/** Bytes of a large message that have not arrived yet. */
@@ -57,6 +57,6 @@ export class AwsEventReader {
 	}
 
 	#recordIn(bytes: Uint8Array): Record<string, unknown> | undefined {
-		return parseRecord(this.#decoder.decode(bytes));
+		return parseRecord(decodeUtf8(bytes));
 	}
 }

@@ -4,6 +4,7 @@
  */
 import { createParser } from "eventsource-parser";
 import { parseRecord } from "../../core/json.ts";
+import { decodeUtf8 } from "../../media/utf8.ts";
 import { EventSplitter } from "../../streams/event-splitter.ts";
 import { JsonOutlines } from "../../streams/json-outline.ts";
 import { AwsEventReader } from "./aws-event-reader.ts";
@@ -50,7 +51,6 @@ const MAY_HAVE_USAGE = /"(?:usage|usageMetadata|meta)"\s*:\s*\{/;
 
 class EventUsageReader implements UsageReader {
 	readonly #splitter = new EventSplitter();
-	readonly #decoder = new TextDecoder();
 	readonly #outlines: JsonOutlines;
 	readonly #parser;
 	readonly #everyEvent: boolean;
@@ -94,7 +94,7 @@ class EventUsageReader implements UsageReader {
 			this.#isLarge = false;
 			return;
 		}
-		const text = this.#decoder.decode(event);
+		const text = decodeUtf8(event);
 		if (this.#everyEvent || MAY_HAVE_USAGE.test(text)) this.#parser.feed(`${text}\n\n`);
 	}
 }
