@@ -8,25 +8,46 @@ import { frameTypeAt, hasTextAt } from "../media/types.ts";
 const MAX_FRAMES = 200_000;
 
 interface Frame {
+	type: string;
 	bytes: number;
 	seconds: number;
 }
 
+interface Frames {
+	seconds: number;
+	/** There is nothing between the frames, which have one type. */
+	areComplete: boolean;
+}
+
 /** `undefined` if there are no frames. */
-export function framesSeconds(bytes: Uint8Array): number | undefined {
+export const framesSeconds = (bytes: Uint8Array): number | undefined => readFrames(bytes)?.seconds;
+
+/** `undefined` if there are no frames. */
+export function readFrames(bytes: Uint8Array): Frames | undefined {
 	const start = afterInfo(bytes, afterTag(bytes));
+	const end = hasTextAt(bytes, bytes.length - END_TAG_BYTES, "TAG")
+		? bytes.length - END_TAG_BYTES
+		: bytes.length;
+	const type = frameTypeAt(bytes, start);
+	let areComplete = true;
 	let seconds = 0;
 	let at = start;
 	// Bytes between frames count as frames: a file may consist of them.
 	for (let read = 0; read < MAX_FRAMES && at < bytes.length; read++) {
 		const frame = frameAt(bytes, at);
 		if (frame) seconds += frame.seconds;
+		areComplete &&= (frame !== undefined && frame.type === type) || at >= end;
 		const next = frame ? at + frame.bytes : bytes.indexOf(0xff, at + 1);
 		at = next < 0 ? bytes.length : next;
 	}
 	if (seconds === 0) return undefined;
-	return at < bytes.length ? (seconds * (bytes.length - start)) / (at - start) : seconds;
+	return at < bytes.length
+		? { seconds: (seconds * (bytes.length - start)) / (at - start), areComplete: false }
+		: { seconds, areComplete };
 }
+
+/** ID3v1, at the end of a file. */
+const END_TAG_BYTES = 128;
 
 /** ID3v2: its size has seven bits in each byte. */
 function afterTag(bytes: Uint8Array): number {
@@ -49,7 +70,7 @@ function frameAt(bytes: Uint8Array, at: number): Frame | undefined {
 	const type = frameTypeAt(bytes, at);
 	const frame =
 		type === "audio/mpeg" ? mpegFrame(bytes, at) : type === "audio/aac" ? adtsFrame(bytes, at) : undefined;
-	return frame && frame.bytes > 0 && Number.isFinite(frame.seconds) ? frame : undefined;
+	return type && frame && frame.bytes > 0 && Number.isFinite(frame.seconds) ? { type, ...frame } : undefined;
 }
 
 /** Thousands of bits per second, by the header's index. */
@@ -61,7 +82,7 @@ const MPEG_RATES = {
 };
 const MPEG_SAMPLES_PER_SECOND = [44_100, 48_000, 32_000];
 
-function mpegFrame(bytes: Uint8Array, at: number): Frame {
+function mpegFrame(bytes: Uint8Array, at: number): Omit<Frame, "type"> {
 	const [second, third] = [byteAt(bytes, at + 1), byteAt(bytes, at + 2)];
 	/** 3 is MPEG 1, 2 is MPEG 2, and 0 is MPEG 2.5. */
 	const version = (second >> 3) & 3;
@@ -80,7 +101,7 @@ const ADTS_SAMPLES_PER_SECOND = [
 ];
 const ADTS_HEAD_BYTES = 7;
 
-function adtsFrame(bytes: Uint8Array, at: number): Frame | undefined {
+function adtsFrame(bytes: Uint8Array, at: number): Omit<Frame, "type"> | undefined {
 	if (at + ADTS_HEAD_BYTES > bytes.length) return undefined;
 	const fourth = byteAt(bytes, at + 3);
 	const length = ((fourth & 3) << 11) | (byteAt(bytes, at + 4) << 3) | (byteAt(bytes, at + 5) >> 5);

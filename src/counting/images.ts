@@ -20,10 +20,14 @@ const HEAD_CHARACTERS = (HEAD_BYTES / 3) * BASE64_OF_THREE_BYTES;
 /** The size of the image in a data URL. `undefined` for any other URL. */
 export function sizeOfUrl(url: string): Size | undefined {
 	const base64 = splitDataUrl(url.slice(0, HEAD_CHARACTERS))?.base64;
-	if (base64 === undefined) return undefined;
-	const decodable = base64.length - (base64.length % BASE64_OF_THREE_BYTES);
-	const bytes = decodeBase64(base64.slice(0, decodable));
+	const bytes = base64 === undefined ? undefined : beginningOf(base64);
 	return bytes && imageSizeOf(bytes);
+}
+
+/** The first bytes of a file. `undefined` if they are not base64, or if white space is between them. */
+export function beginningOf(base64: string): Uint8Array | undefined {
+	const characters = Math.min(base64.length, HEAD_CHARACTERS);
+	return decodeBase64(base64.slice(0, characters - (characters % BASE64_OF_THREE_BYTES)));
 }
 
 /** Decoded length of a data URL or of bare base64; 0 for an `http` URL. */

@@ -2,48 +2,109 @@
  * Computes the duration of uncompressed audio: WAV files (Multimedia Programming Interface and Data Specifications 1.0),
  * and raw samples whose media type declares the format (`audio/pcm`, `audio/l16;rate=16000;channels=1`, `audio/mulaw`, …).
  */
+import { hasTextAt } from "../media/types.ts";
 
 const CHUNK_HEAD_BYTES = 8;
 const FILE_HEAD_BYTES = 12;
-/** The relevant chunks are among the first few. */
-const MAX_CHUNKS = 1_000;
+/** The names `fmt ` and `data`. A file may have a chunk for each eight of its bytes, so names are compared as numbers. */
+const FORMAT_CHUNK = 0x666d7420;
+const DATA_CHUNK = 0x64617461;
 const FORMAT_BYTES = 16;
-/** PCM, float, A-law, μ-law, and the extensible format, which declares one of them in another field. */
-const FIXED_WIDTH = new Set([1, 3, 6, 7, 0xfffe]);
+/** Has the number of another format as the beginning of an identifier, whose remainder is {@link SUBFORMAT_END}. */
+const EXTENSIBLE = 0xfffe;
+const EXTENSIBLE_BYTES = 40;
+const SUBFORMAT_END = "\0\0\0\0\x10\0\x80\0\0\xaa\0\x38\x9b\x71";
+/** The bits per sample of formats of a fixed width: PCM, float, A-law and μ-law. */
+const FIXED_WIDTHS = new Map([
+	[1, [8, 16, 24, 32, 64]],
+	[3, [32, 64]],
+	[6, [8]],
+	[7, [8]],
+]);
 
 export const isWav = (bytes: Uint8Array): boolean =>
-	(textAt(bytes, 0) === "RIFF" || textAt(bytes, 0) === "RF64") && textAt(bytes, 8) === "WAVE";
+	(hasTextAt(bytes, 0, "RIFF") || hasTextAt(bytes, 0, "RF64")) && hasTextAt(bytes, 8, "WAVE");
 
-/** `undefined` if the file is not WAV or is invalid. */
+interface WavFormat {
+	bytesPerSecond: number;
+	/** Otherwise the format is compressed, and its rate is only declared. */
+	isFixedWidth: boolean;
+}
+
+interface Wav extends WavFormat {
+	/** All chunks with sound. */
+	dataBytes: number;
+	/** From the first of them to the end of the file. */
+	bytesFromData: number;
+}
+
+/** Seconds. `undefined` if the file is not WAV or is invalid. */
 export function wavSeconds(bytes: Uint8Array): number | undefined {
+	const wav = readWav(bytes);
+	return wav && wav.dataBytes / wav.bytesPerSecond;
+}
+
+/**
+ * `bytes`: the beginning of a file of `fileBytes`. `undefined` if the file is not WAV, is invalid, or has chunks that do not begin in these
+ * bytes.
+ */
+export function readWav(bytes: Uint8Array, fileBytes = bytes.length): Wav | undefined {
 	if (!isWav(bytes)) return undefined;
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-	let bytesPerSecond = 0;
+	let format: WavFormat | undefined;
+	let dataAt: number | undefined;
+	let dataBytes = 0;
 	let at = FILE_HEAD_BYTES;
-	for (let chunks = 0; chunks < MAX_CHUNKS && at + CHUNK_HEAD_BYTES <= bytes.length; chunks++) {
+	while (at + CHUNK_HEAD_BYTES <= bytes.length) {
 		const content = at + CHUNK_HEAD_BYTES;
-		const size = view.getUint32(at + 4, true);
-		const name = textAt(bytes, at);
-		if (name === "fmt " && content + FORMAT_BYTES <= bytes.length) bytesPerSecond = rateAt(view, content);
-		// Streaming writers leave a size of 0 or one that is too large. Decoders then read to the end of the file.
-		if (name === "data") {
-			const available = bytes.length - content;
-			return bytesPerSecond > 0 ? Math.min(size || available, available) / bytesPerSecond : undefined;
+		const name = view.getUint32(at);
+		let size = view.getUint32(at + 4, true);
+		if (name === FORMAT_CHUNK) {
+			// Decoders differ in which of two they use.
+			if (format) return undefined;
+			format = formatAt(view, content, size);
+			if (!format) return undefined;
+		} else if (name === DATA_CHUNK) {
+			const available = fileBytes - content;
+			// Streaming writers leave a size of 0 or one that is too large. Decoders then read to the end of the file.
+			size = Math.min(size || available, available);
+			dataAt ??= content;
+			dataBytes += size;
 		}
 		at = content + size + (size % 2);
 	}
-	return undefined;
+	if (!format || dataAt === undefined || at + CHUNK_HEAD_BYTES <= fileBytes) return undefined;
+	return { ...format, dataBytes, bytesFromData: fileBytes - dataAt };
 }
 
-function rateAt(view: DataView, at: number): number {
-	const [format, channels] = [view.getUint16(at, true), view.getUint16(at + 2, true)];
-	const [samplesPerSecond, bits] = [view.getUint32(at + 4, true), view.getUint16(at + 14, true)];
-	// Decoders use the sample rate; the byte rate may be wrong, but compressed formats have no other rate.
-	return FIXED_WIDTH.has(format) ? (samplesPerSecond * channels * bits) / 8 : view.getUint32(at + 8, true);
+function formatAt(view: DataView, at: number, size: number): WavFormat | undefined {
+	if (at + Math.min(size, EXTENSIBLE_BYTES) > view.byteLength || size < FORMAT_BYTES) return undefined;
+	const [declared, channels] = [view.getUint16(at, true), view.getUint16(at + 2, true)];
+	const [samplesPerSecond, frameBytes] = [view.getUint32(at + 4, true), view.getUint16(at + 12, true)];
+	const bits = view.getUint16(at + 14, true);
+	const number = declared === EXTENSIBLE ? subformatAt(view, at, size) : declared;
+	if (number === undefined) return undefined;
+	const widths = FIXED_WIDTHS.get(number);
+	// Compressed formats have no other rate. That of the others may be wrong: decoders use the sample rate.
+	const isFixedWidth = widths !== undefined;
+	const bytesPerSecond = isFixedWidth ? samplesPerSecond * frameBytes : view.getUint32(at + 8, true);
+	// Decoders differ in what they use of fields that contradict each other.
+	const isValid =
+		!isFixedWidth ||
+		(widths.includes(bits) &&
+			frameBytes === (channels * bits) / 8 &&
+			channels <= MAX_CHANNELS &&
+			samplesPerSecond <= MAX_RATE_HZ);
+	return isValid && bytesPerSecond > 0 ? { bytesPerSecond, isFixedWidth } : undefined;
 }
 
-const textAt = (bytes: Uint8Array, offset: number): string =>
-	String.fromCharCode(...bytes.subarray(offset, offset + 4));
+/** The number of the format. `undefined` if it has none, or if not all bits of a sample are valid: some decoders use their number as its width. */
+function subformatAt(view: DataView, at: number, size: number): number | undefined {
+	if (size < EXTENSIBLE_BYTES || ![0, view.getUint16(at + 14, true)].includes(view.getUint16(at + 18, true)))
+		return undefined;
+	const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+	return hasTextAt(bytes, at + 26, SUBFORMAT_END) ? view.getUint16(at + 24, true) : undefined;
+}
 
 const DEFAULT_RATE_HZ = 16_000;
 const TELEPHONE_RATE_HZ = 8_000;

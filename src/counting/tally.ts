@@ -40,9 +40,11 @@ const MIN_IMAGE_BOUND = 6_500;
 /** Qwen 2.5 VL: one token per 28 x 28 pixels, up to 12.8 million pixels. */
 const SMALLEST_PATCH_PIXELS = 28;
 const MAX_IMAGE_TOKENS = 16_400;
-/** Qwen 2 Audio, Ultravox. */
-const MAX_TOKENS_PER_SECOND = 25;
-/** Of a file whose duration is unknown. Audio at 8 kHz and 8 bits; compressed audio at 8 kbit/s; video at 100 kbit/s. */
+/** Gemini 2; Gemini 3, Qwen 2 Audio and Ultravox have 25. */
+const MAX_TOKENS_PER_SECOND = 32;
+/** Voxtral adds silence up to a multiple of 30 seconds, with 12.5 tokens per second. */
+const MAX_SILENCE_TOKENS = 375;
+/** Used if the duration is unknown: audio at 8 kHz and 8 bits; compressed audio at 8 kbit/s; video at 100 kbit/s. */
 const MIN_BYTES_PER_SECOND = { samples: 8_000, compressed: 1_000, video: 12_500 };
 /** The Clef models: at most 15,400 tokens per minute. */
 const VIDEO_TOKENS_PER_SECOND = 257;
@@ -79,8 +81,8 @@ export class UpperBound implements Tally {
 		this.#tokens += Math.min(MAX_IMAGE_TOKENS, Math.max(MIN_IMAGE_BOUND, patches));
 	}
 
-	audio({ bytes, kind, seconds = bytes / MIN_BYTES_PER_SECOND[kind] }: Sound): void {
-		this.#tokens += Math.ceil(seconds * MAX_TOKENS_PER_SECOND);
+	audio({ bytes, kind, seconds = 0, maxSeconds = bytes / MIN_BYTES_PER_SECOND[kind] }: Sound): void {
+		this.#tokens += Math.ceil(Math.max(seconds, maxSeconds) * MAX_TOKENS_PER_SECOND) + MAX_SILENCE_TOKENS;
 	}
 
 	video(bytes: number): void {
@@ -108,7 +110,7 @@ const MAX_PIXELS = 1_048_576;
 const IMAGE_MARKERS = 3;
 const TYPICAL_IMAGE_TOKENS = 1_024;
 const TYPICAL_TOKENS_PER_SECOND = 13;
-/** Of a file whose duration is unknown. Audio at 16 kHz and 16 bits; compressed audio at 64 kbit/s; video at 1 Mbit/s. */
+/** Used if the duration is unknown: audio at 16 kHz and 16 bits; compressed audio at 64 kbit/s; video at 1 Mbit/s. */
 const TYPICAL_BYTES_PER_SECOND = { samples: 32_000, compressed: 8_000, video: 125_000 };
 /** A PDF with some images. */
 const FILE_BYTES_PER_TOKEN = 16;

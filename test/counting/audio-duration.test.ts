@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { secondsOf } from "../../src/counting/audio-duration.ts";
-import { MP3_FRAME_SECONDS, mp3, wav } from "../tasks/parts.ts";
+import { chunk, extensible, MP3_FRAME_SECONDS, mp3, wav, wavChunks } from "../tasks/parts.ts";
 import { audioFile } from "./audio-files.ts";
 
 const latin1 = (text: string): Uint8Array<ArrayBuffer> =>
@@ -9,6 +9,8 @@ const latin1 = (text: string): Uint8Array<ArrayBuffer> =>
 
 const MU_LAW = 7;
 const GSM = 0x31;
+const FLOAT = 3;
+const inChunks = wavChunks(wav(2), chunk("junk", new Uint8Array(9)), chunk("data", new Uint8Array(31_998)));
 
 describe("the duration of samples, synchronously", () => {
 	it.each([
@@ -22,6 +24,14 @@ describe("the duration of samples, synchronously", () => {
 		["a declared size above 4 GiB", wav(32_000, { id: "RF64", dataSize: 0xffff_ffff }), 1],
 		["less than is there", wav(32_000, { dataSize: 16_000 }), 0.5],
 		["none", wav(0), 0],
+		["several chunks", inChunks, 1],
+		[
+			"200,000 chunks",
+			wavChunks(wav(16_000), new Uint8Array(1_600_000), chunk("data", new Uint8Array(16_000))),
+			1,
+		],
+		["the extensible format", extensible(1, 16), 1],
+		["the extensible format with a compressed one", extensible(2, 16, 8_000), 4],
 	])("WAV: %s", (_, bytes, seconds) => {
 		expect(secondsOf({ bytes })).toBe(seconds);
 	});
@@ -29,6 +39,19 @@ describe("the duration of samples, synchronously", () => {
 	it.each([
 		["without a rate", wav(32_000, { rate: 0 })],
 		["cut in its header", wav(32_000).subarray(0, 30)],
+		["with 4 bits per sample", wav(32_000, { bits: 4 })],
+		["with samples larger than 64 bits", wav(32_000, { bits: 65_528 })],
+		["with mu-law of 64 bits", wav(32_000, { format: MU_LAW, bits: 64 })],
+		["with floats of 16 bits", wav(32_000, { format: FLOAT })],
+		["with a block that is not the samples of its channels", wav(32_000, { blockBytes: 64 })],
+		["at 4 GHz", wav(32_000, { rate: 4_000_000_000 })],
+		["with more channels than engines read", wav(32_000, { channels: 65_000, bits: 8 })],
+		[
+			"with two formats",
+			wavChunks(wav(2), chunk("fmt ", wav(0).subarray(32, 48)), chunk("data", new Uint8Array(99))),
+		],
+		["of the extensible format, with 8 of 16 bits valid", extensible(1, 8)],
+		["of the extensible format, with an unknown identifier", extensible(1, 16).with(50, 1)],
 	])("WAV %s has none", (_, bytes) => {
 		expect(secondsOf({ bytes: bytes.slice() })).toBeUndefined();
 	});

@@ -1,6 +1,6 @@
 import { parseBuffer } from "music-metadata";
 import { describe, expect, it } from "vitest";
-import { framesSeconds } from "../../src/counting/frame-duration.ts";
+import { framesSeconds, readFrames } from "../../src/counting/frame-duration.ts";
 import { concat } from "../../src/media/bytes.ts";
 
 /** A frame of AAC. `rate`: 0 is 96 kHz, 4 is 44.1 kHz, 12 is 7,350 Hz. */
@@ -56,6 +56,24 @@ describe("framesSeconds", () => {
 		expect(framesSeconds(shortest)).toBeCloseTo(12_800, 3);
 		const others = times(1_000, adts({ length: 1_600, rate: 0 }));
 		expect(framesSeconds(concat([shortest, others]))).toBeCloseTo(25_600, 3);
+	});
+
+	it.each([
+		["frames", times(5, adts()), true],
+		[
+			"a tag before them",
+			concat([Uint8Array.of(0x49, 0x44, 0x33, 3, 0, 0, 0, 0, 0, 0), times(5, adts())]),
+			true,
+		],
+		["a tag after them", concat([times(5, adts()), new TextEncoder().encode("TAG".padEnd(128))]), true],
+		["the last one cut", times(5, adts()).subarray(0, -10), true],
+		["bytes between them", concat([times(5, adts()), new Uint8Array(10), times(5, adts())]), false],
+		["bytes before them", concat([new Uint8Array(10), times(5, adts())]), false],
+		["bytes after them", concat([times(5, adts()), new Uint8Array(128)]), false],
+		["frames of another type between them", concat([adts(), mpeg(0xfb, 0x90, 417), adts()]), false],
+		["too many", times(200_001, adts({ length: 8 })), false],
+	])("of a file with %s are complete, or not", (_, bytes, areComplete) => {
+		expect(readFrames(bytes)).toMatchObject({ areComplete });
 	});
 
 	it("counts bytes between frames as frames", () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Estimate } from "../../src/counting/quantities.ts";
 import { dataUrl, encodeBase64 } from "../../src/media/base64.ts";
 import type { Model } from "../../src/models/model.ts";
@@ -7,7 +7,7 @@ import type { TaskCall } from "../../src/tasks/task.ts";
 import { promptTokens } from "../../src/tasks/text-generation/index.ts";
 import type { ChatInput } from "../../src/tasks/text-generation/types.ts";
 import { definitionOf } from "../../src/tasks/traits.ts";
-import { MP3_FRAME_SECONDS, modelOf, mp3, png, wav } from "./parts.ts";
+import { chunk, MP3_FRAME_SECONDS, modelOf, mp3, png, wav, wavChunks } from "./parts.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 
@@ -19,6 +19,23 @@ const inputOf = (input: Partial<ChatInput>): number => chat(input).fixed.inputTo
 const user = (content: ChatInput["messages"][number]["content"]) => ({
 	messages: [{ role: "user" as const, content }],
 });
+
+const sound = (format: string, bytes: Uint8Array) =>
+	user([{ type: "input_audio", input_audio: { data: encodeBase64(bytes), format } }]);
+/** The most that an engine counts for so many seconds. */
+const soundTokens = (seconds: number): number => Math.ceil(seconds * 32) + 375;
+const decisionOn = (audio: string[]) => ({
+	...{ model: "clef", state: "", questions: {}, images: [], audio, videos: [] },
+});
+/** The declared rate is 4 GB/s. */
+const ADPCM = wav(320_000, { format: 2, bits: 4, bytesPerSecond: 4_000_000_000 });
+const TWELVE_BITS = wav(320_000, { bits: 12, blockBytes: 2 });
+const LOUD = wav(320_000, { rate: 384_000, channels: 32, bits: 64 });
+/** A chunk precedes the sound. */
+const wavAfter = (before: number, bytes: number): Uint8Array => {
+	const file = wav(bytes);
+	return wavChunks(file.subarray(0, 12), chunk("junk", new Uint8Array(before)), file.subarray(12));
+};
 
 describe("the estimate of a chat", () => {
 	it("has one token per byte of text, and the template's tokens", () => {
@@ -80,28 +97,61 @@ describe("the estimate of a chat", () => {
 		const away = { type: "image_url" as const, image_url: { url: "https://example.com/a.png" } };
 		expect(inputOf(user([away]))).toBe(without + 16_400);
 		// 8,000 bytes are at most one second of samples
-		const data = btoa("\0".repeat(8_000));
-		const audio = (format: string) => ({ type: "input_audio" as const, input_audio: { data, format } });
-		expect(inputOf(user([audio("wav")]))).toBe(without + 25);
-		expect(inputOf(user([audio("mp3")]))).toBe(without + 8 * 25);
-		// Two seconds at 24 kHz and 16 bits, and 100 frames of 64 kbit/s.
-		const sound = (format: string, bytes: Uint8Array) =>
-			user([{ type: "input_audio", input_audio: { data: encodeBase64(bytes), format } }]);
-		expect(inputOf(sound("wav", wav(96_000, { rate: 24_000 })))).toBe(without + 2 * 25);
-		expect(inputOf(sound("mp3", mp3(100)))).toBe(without + Math.ceil(100 * MP3_FRAME_SECONDS * 25));
-		expect(promptTokens({ ...sound("wav", wav(96_000, { rate: 24_000 })), stream: false })).toBe(7 + 2 * 13);
-		expect(promptTokens({ ...sound("mp3", mp3(100)), stream: false })).toBe(
-			7 + Math.ceil(100 * MP3_FRAME_SECONDS * 13),
-		);
-		// One frame, and then bytes in no frame that is known: as at 320 kbit/s.
-		const odd = new Uint8Array(400_208);
-		odd.set(mp3(2));
-		expect(inputOf(sound("mp3", odd))).toBe(without + Math.ceil((400_208 / 40_000) * 25));
+		expect(inputOf(sound("wav", new Uint8Array(8_000)))).toBe(without + soundTokens(1));
+		expect(inputOf(sound("mp3", new Uint8Array(8_000)))).toBe(without + soundTokens(8));
 		const file = {
 			type: "file" as const,
 			file: { file_data: `data:application/pdf;base64,${btoa("12345678")}` },
 		};
 		expect(inputOf(user([file]))).toBeGreaterThanOrEqual(without + 8);
+	});
+
+	const IN_TWO_CHUNKS = wavChunks(wav(2), chunk("data", new Uint8Array(319_998)));
+	const ODD_MP3 = new Uint8Array(400_208);
+	ODD_MP3.set(mp3(2));
+	/** As samples of a file whose duration is unknown, or as a compressed one. */
+	const unknown = ({ length }: Uint8Array, kind: "samples" | "compressed"): [number, number] =>
+		kind === "samples" ? [length / 8_000, length / 32_000] : [length / 1_000, length / 8_000];
+	it.each<[string, string, Uint8Array, [most: number, counted: number]]>([
+		["two seconds at 24 kHz and 16 bits", "wav", wav(96_000, { rate: 24_000 }), [2, 2]],
+		["two chunks", "wav", IN_TWO_CHUNKS, [320_006 / 32_000, 10]],
+		[
+			"a chunk after the sound",
+			"wav",
+			wavChunks(wav(320_000), chunk("LIST", new Uint8Array(50))),
+			[10 + 58 / 32_000, 10],
+		],
+		["a chunk of 60 KB before the sound", "wav", wavAfter(60_000, 320_000), [10, 10]],
+		["ADPCM with a false rate", "wav", ADPCM, unknown(ADPCM, "compressed")],
+		["samples of 12 bits", "wav", TWELVE_BITS, unknown(TWELVE_BITS, "samples")],
+		["raw samples that begin as a WAV file", "pcm16", LOUD, unknown(LOUD, "samples")],
+		["a WAV file that is said to be MP3", "mp3", LOUD, unknown(LOUD, "compressed")],
+		["an MP3 that is said to be WAV", "wav", mp3(100), unknown(mp3(100), "compressed")],
+		["100 frames of MP3", "mp3", mp3(100), [100 * MP3_FRAME_SECONDS, 100 * MP3_FRAME_SECONDS]],
+		// Two frames, and then bytes in no frame that is known: counted as at 320 kbit/s.
+		["bytes in no frame", "mp3", ODD_MP3, [400_208 / 1_000, 400_208 / 40_000]],
+	])("has the sound of %s", (_, format, bytes, [most, counted]) => {
+		expect(inputOf(sound(format, bytes))).toBe(256 + 16 + soundTokens(most));
+		expect(promptTokens({ ...sound(format, bytes), stream: false })).toBe(7 + Math.ceil(counted * 13));
+		const url = `data:audio/${format};base64,${encodeBase64(bytes)}`;
+		const ofDecision = of({ task: "decision", input: decisionOn([url]) }, "@cf/cloudflare/clef") as Estimate;
+		expect(ofDecision.fixed.inputTokens).toBe(256 + 2 * 16 + 2 * '""'.length + soundTokens(most));
+	});
+
+	it.each([
+		["the beginning of a WAV file", "wav", wav(320_000), 65_536],
+		["the frames of an MP3", "mp3", mp3(2_000), (4 / 3) * 48 * 1024 + Math.ceil((2_000 * 208) / 3) * 4],
+	])("decodes %s once", (_, format, bytes, characters) => {
+		const input: ChatInput = { ...sound(format, bytes), stream: false };
+		const decode = vi.spyOn(Uint8Array, "fromBase64");
+		try {
+			inputOf(input);
+			promptTokens(input);
+			inputOf({ ...input, max_tokens: 5 });
+			expect(decode.mock.calls.reduce((total, [text]) => total + text.length, 0)).toBe(characters);
+		} finally {
+			decode.mockRestore();
+		}
 	});
 
 	it.each<[string, Partial<ChatInput>, number, boolean]>([
@@ -272,7 +322,7 @@ describe("the estimates of other tasks", () => {
 		const { fixed, outputTokens } = of({ task: "decision", input }, "@cf/cloudflare/clef") as Estimate;
 		const json = '{"a": 1}{"type": "noul", "instructions": "Is it?"}';
 		// A quarter of a second at 16 kHz and 16 bits.
-		const audio = Math.ceil(0.25 * 25);
+		const audio = soundTokens(0.25);
 		expect(fixed.inputTokens).toBe(256 + 2 * 16 * 2 + 2 * json.length + 6_500 + audio);
 		expect(outputTokens).toBe(512);
 	});

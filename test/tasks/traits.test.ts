@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Measured } from "../../src/counting/quantities.ts";
+import { encodeBase64 } from "../../src/media/base64.ts";
 import type { Model } from "../../src/models/model.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../src/tasks/text-generation/types.ts";
@@ -11,8 +12,9 @@ import {
 	isResumable,
 	isSession,
 	isShareable,
+	plausibleUsage,
 } from "../../src/tasks/traits.ts";
-import { modelOf } from "./parts.ts";
+import { modelOf, mp3, wav } from "./parts.ts";
 
 const LLAMA = modelOf("@cf/meta/llama-3.1-8b-instruct-fp8");
 const M3 = modelOf("@cf/baai/bge-m3");
@@ -166,5 +168,51 @@ describe("counts", () => {
 	it("counts only the input of chats", () => {
 		expect(countInput(chat())).toBe(8);
 		expect(countInput(rank)).toBeUndefined();
+	});
+});
+
+describe("an engine's count of audio", () => {
+	const minutes = wav(600 * 16_000, { rate: 8_000 });
+	// One block of 256 bytes has 505 samples.
+	const adpcm = wav(Math.ceil((600 * 8_000) / 505) * 256, {
+		format: 2,
+		bits: 4,
+		rate: 8_000,
+		bytesPerSecond: 2 ** 31,
+	});
+	it.each([
+		["ten minutes of samples, 32 tokens a second", "wav", [minutes], 600 * 32],
+		["ten minutes of ADPCM, whose header declares a false rate", "wav", [adpcm], 600 * 32],
+		[
+			"20 sounds of one second, each filled up to 30",
+			"wav",
+			Array<Uint8Array>(20).fill(wav(32_000)),
+			20 * 375,
+		],
+		[
+			"20 short MP3 files, each filled up to 30 seconds",
+			"mp3",
+			Array<Uint8Array>(20).fill(mp3(100)),
+			20 * 375,
+		],
+	])("is kept: %s", (_, format, files, prompt_tokens) => {
+		const content = files.map((bytes) => ({
+			type: "input_audio" as const,
+			input_audio: { data: encodeBase64(bytes), format },
+		}));
+		const usage = { prompt_tokens, completion_tokens: 3, total_tokens: prompt_tokens + 3 };
+		expect(plausibleUsage(usage, chat({ messages: [{ role: "user", content }] }), LLAMA)).toBe(usage);
+	});
+
+	it("is not kept if no engine can count so much", () => {
+		const input_audio = { data: encodeBase64(wav(32_000)), format: "wav" };
+		const content = [{ type: "input_audio" as const, input_audio }];
+		const usage = { prompt_tokens: 4_000, completion_tokens: 3, total_tokens: 4_003 };
+		const call = chat({ messages: [{ role: "user", content }] });
+		expect(plausibleUsage(usage, call, LLAMA)).toEqual({
+			prompt_tokens: 0,
+			completion_tokens: 3,
+			total_tokens: 3,
+		});
 	});
 });

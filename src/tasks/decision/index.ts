@@ -1,13 +1,12 @@
 import { bytesOfBase64, sizeOfUrl } from "../../counting/images.ts";
 import { estimatedTokens, exact, tokenUpperBound } from "../../counting/quantities.ts";
-import { soundOf } from "../../counting/sound.ts";
+import { soundsOf } from "../../counting/sound.ts";
 import { Approximation, type Tally, UpperBound } from "../../counting/tally.ts";
 import type { TaskDefinition } from "../definition.ts";
 import type { DecisionInput, DecisionOutput } from "./types.ts";
 
 /** One answer of a decision, with its probabilities. */
 const ANSWER_TOKENS = 256;
-const WAV_URL = /^data:audio\/(x-|vnd\.)?wave?[;,]/i;
 
 /** Adds the parts of a decision to a token tally. */
 function tallyDecision({ state, questions, images, audio, videos }: DecisionInput, tally: Tally): void {
@@ -19,7 +18,7 @@ function tallyDecision({ state, questions, images, audio, videos }: DecisionInpu
 		tally.json(question);
 	}
 	for (const url of images) tally.image(sizeOfUrl(url));
-	for (const url of audio) tally.audio(soundOf(url, WAV_URL.test(url) ? "samples" : "compressed"));
+	for (const sound of soundsOf(audio)) tally.audio(sound);
 	for (const url of videos) tally.video(bytesOfBase64(url));
 }
 

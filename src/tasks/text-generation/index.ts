@@ -151,8 +151,6 @@ function estimatedPrompt(input: ChatInput, contextWindow: number): number {
 	return Math.floor(boundedTokens(texts, contextWindow / LOWER_BOUND_SHARE) * LOWER_BOUND_SHARE);
 }
 
-/** Formats of `input_audio` that are not compressed. */
-const SAMPLES = new Set(["wav", "pcm16", "pcm"]);
 /** A template adds an introduction to the tools and the instructions for calling them. */
 const TOOLS_INTRODUCTION_PARTS = 12;
 
@@ -194,8 +192,7 @@ function tallyContent(content: string | ContentPart[] | null, tally: Tally): voi
 		if (text) tally.text(text);
 		if (refusal) tally.text(refusal);
 		if (image_url) tally.image(sizeOfUrl(image_url.url));
-		if (input_audio)
-			tally.audio(soundOf(input_audio.data, SAMPLES.has(input_audio.format) ? "samples" : "compressed"));
+		if (input_audio) tally.audio(soundOf(input_audio));
 		if (file?.file_data) tally.file(bytesOfBase64(file.file_data));
 	}
 }
