@@ -5,13 +5,14 @@ import {
 	type BrowserContext,
 	type ConsoleMessage,
 	chromium,
+	type Locator,
 	type Page,
 	type Request,
 } from "playwright-core";
 import { afterAll, expect, inject } from "vitest";
 import { ADMIN_TOKEN } from "./gateways.ts";
 
-const WINDOW = { width: 1280, height: 900 };
+export const WINDOW = { width: 1280, height: 900 };
 /** For each step, on a busy machine. The library's own limit is 30 seconds. */
 const PATIENCE_MS = 120_000;
 
@@ -173,6 +174,10 @@ export function playgroundTab(): { open(model: string): Promise<Page> } {
 		},
 	};
 }
+
+/** Whether the control has the focus of the keyboard. */
+export const hasFocus = (control: Locator): Promise<boolean> =>
+	control.evaluate((element) => element.ownerDocument.activeElement === element);
 
 export async function signIn({ page }: Tab, token: string): Promise<void> {
 	await page.getByLabel("Token").fill(token);

@@ -2,15 +2,12 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
 import { createToken } from "./api.ts";
-import { openSession, openTab, type Tab } from "./browser.ts";
+import { hasFocus, openSession, openTab, type Tab } from "./browser.ts";
 import { ADMIN_TOKEN, SPARE } from "./gateways.ts";
 
 /** A page lists up to 50 requests, which other tests make, and each is a stop. */
 const MAX_STOPS = 200;
 const CHAT = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
-
-const hasFocus = (target: Locator): Promise<boolean> =>
-	target.evaluate((element) => element.ownerDocument.activeElement === element);
 
 /** Controls appear after answers, so that the focus can be a moment late. */
 const expectFocus = (target: Locator): Promise<void> =>

@@ -8,7 +8,7 @@ import { CLI } from "../node/cli/run.ts";
 import { type Hub, REVISION, startHub } from "../node/local-engine/hub.ts";
 import { runScript, type Script } from "../node/script.ts";
 import { faultsOf, NARROW } from "./axe.ts";
-import { openSession, openTab, shoot } from "./browser.ts";
+import { openSession, openTab, shoot, WINDOW } from "./browser.ts";
 
 const BGE = "@cf/baai/bge-small-en-v1.5";
 const LLAMA = "@cf/meta/llama-3.2-1b-instruct";
@@ -88,7 +88,7 @@ it("weights are pulled with progress, loaded, tried, unloaded and removed", asyn
 	await page.setViewportSize(NARROW);
 	expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(360);
 	await shoot(page, "local-models-360-dark");
-	await page.setViewportSize({ width: 1280, height: 900 });
+	await page.setViewportSize(WINDOW);
 
 	await here.getByRole("button", { name: `Unload ${BGE}` }).click();
 	await here.getByRole("button", { name: `Load ${BGE}` }).waitFor();

@@ -3,10 +3,9 @@ import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
 import { api, createToken } from "./api.ts";
 import { faultsOf, NARROW } from "./axe.ts";
-import { follow, openSession, openTab, type Runtime, shoot } from "./browser.ts";
+import { follow, openSession, openTab, type Runtime, shoot, WINDOW } from "./browser.ts";
 import { OPERATOR_ACCOUNT } from "./gateways.ts";
 
-const WIDE = { width: 1280, height: 900 };
 const MAX_FIRST_SCRIPT_BYTES = 150_000;
 const CHAT = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const PAGES: readonly (readonly [title: string, path: string, part: string])[] = [
@@ -52,7 +51,7 @@ describe("every page", () => {
 		const tab = await openSession(runtime, "/console/playground/@cf/baai/bge-base-en-v1.5");
 		const { page } = tab;
 		for (const [title, path, part] of PAGES) {
-			await page.setViewportSize(WIDE);
+			await page.setViewportSize(WINDOW);
 			await page.emulateMedia({ colorScheme: "light" });
 			await follow(page, path);
 			await partOf(page, part).waitFor();
@@ -66,7 +65,7 @@ describe("every page", () => {
 			expect(await faultsOf(page), `${title}, dark`).toEqual([]);
 			expect(await page.evaluate("document.documentElement.scrollWidth"), title).toBeLessThanOrEqual(360);
 			await shoot(page, `${runtime}-${title}-360-dark`);
-			await page.setViewportSize(WIDE);
+			await page.setViewportSize(WINDOW);
 			await shoot(page, `${runtime}-${title}-1280-dark`);
 		}
 		await tab.close();

@@ -2,7 +2,7 @@
 import { expect, inject, it } from "vitest";
 import { api } from "./api.ts";
 import { faultsOf, NARROW } from "./axe.ts";
-import { sharedSession, shoot } from "./browser.ts";
+import { sharedSession, shoot, WINDOW } from "./browser.ts";
 import { ADMIN_TOKEN, OPERATOR_ACCOUNT } from "./gateways.ts";
 
 const LOGGED = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -65,7 +65,7 @@ it("a replay is created, followed, compared and deleted", async () => {
 	await page.setViewportSize(NARROW);
 	expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(360);
 	await shoot(page, "replay-answers-360");
-	await page.setViewportSize({ width: 1280, height: 900 });
+	await page.setViewportSize(WINDOW);
 	await answers.getByRole("button", { name: "Close" }).click();
 
 	await table.getByRole("button", { name: /^Delete the replay/ }).click();

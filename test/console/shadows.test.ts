@@ -2,7 +2,7 @@
 import { expect, inject, it } from "vitest";
 import { api } from "./api.ts";
 import { faultsOf, NARROW } from "./axe.ts";
-import { sharedSession, shoot } from "./browser.ts";
+import { sharedSession, shoot, WINDOW } from "./browser.ts";
 import { ADMIN_TOKEN, OPERATOR_ACCOUNT, SHADOWED_MODEL } from "./gateways.ts";
 
 const GATEWAY = "shadowed";
@@ -45,7 +45,7 @@ it("the answers of a shadow stand beside those of the log, and are deleted", asy
 	await shoot(page, "shadow-answers");
 	await page.setViewportSize(NARROW);
 	expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(360);
-	await page.setViewportSize({ width: 1280, height: 900 });
+	await page.setViewportSize(WINDOW);
 
 	await page.getByRole("button", { name: "Delete the answers of the shadow candidate" }).click();
 	await page.getByRole("alertdialog").getByRole("button", { name: "Delete the answers" }).click();
