@@ -3,7 +3,7 @@ import type { Locator, Page, Route } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createToken } from "./api.ts";
 import { NARROW } from "./axe.ts";
-import { follow, openSession, type Tab } from "./browser.ts";
+import { follow, hasFocus, openSession, type Tab } from "./browser.ts";
 
 const API = /\/client\/v4\//;
 /** What the session itself needs. */
@@ -29,6 +29,9 @@ const html =
 	(status: number): Answer =>
 	(route) =>
 		route.fulfill({ status, contentType: "text/html", body: "<p>" });
+/** A success without its result. */
+const empty: Answer = (route) =>
+	route.fulfill({ json: { success: true, result: null, errors: [], messages: [] } });
 const broken = (message: string): Answer => json(500, 5000, message);
 const unreachable: Answer = (route) => route.abort("connectionrefused");
 const UNREACHABLE = "The gateway cannot be reached.";
@@ -42,7 +45,7 @@ describe("a page whose data cannot be loaded", () => {
 	beforeAll(async () => {
 		const { value: token } = await createToken("errors-a", "pages", [
 			"Workers AI Read",
-			"Account API Tokens Read",
+			...["Account API Tokens Read", "Workers AI Run", "Vectorize Read"],
 		]);
 		const options = { expected: EXPECTED, hasClock: true };
 		caller = await openSession("serve", "/console/adapters", { token, ...options });
@@ -60,6 +63,18 @@ describe("a page whose data cannot be loaded", () => {
 		["usage", (page) => page.getByLabel("Totals"), LIMITED, limited],
 		["requests", (page) => page.getByText(/^No requests/), "The gateway's answer is not JSON.", html(200)],
 		["tokens", (page) => page.getByRole("region", { name: "Tokens" }), "No storage.", broken("No storage")],
+		[
+			"vectors",
+			(page) => page.getByText(/^This account has no vector indexes\./),
+			"The gateway's answer cannot be read (/client/v4/accounts/errors-a/vectorize/v2/indexes)",
+			empty,
+		],
+		[
+			"batches",
+			(page) => page.getByText(/^This account has no batches\./),
+			"The gateway's answer cannot be read (/client/v4/accounts/errors-a/ai/v1/batches)",
+			empty,
+		],
 		["engines", (page) => page.getByRole("region", { name: "Routes" }).first(), UNREACHABLE, unreachable],
 	])("%s: says why, and shows them later", async (path, part, sentence, answer) => {
 		const { page } = path === "engines" ? operator : caller;
@@ -138,13 +153,18 @@ describe("a change that fails", () => {
 				return top >= 0 && bottom <= element.ownerDocument.documentElement.clientHeight;
 			});
 		await expect.poll(isSeen).toBe(true);
-		const hasFocus = (): Promise<boolean> =>
-			create.evaluate((element) => element.ownerDocument.activeElement === element);
-		await expect.poll(hasFocus).toBe(true);
+		await expect.poll(() => hasFocus(create)).toBe(true);
 		// Another attempt clears the message, and the focus stays.
 		await page.keyboard.press("Enter");
 		await alert.waitFor();
-		await expect.poll(hasFocus).toBe(true);
+		await expect.poll(() => hasFocus(create)).toBe(true);
+		await page.unrouteAll();
+		await page.route(/\/ai-gateway\/gateways$/, empty);
+		await page.keyboard.press("Enter");
+		await page
+			.getByRole("alert")
+			.getByText(/^The gateway's answer cannot be read \(\/client\/v4\/accounts\/.*\/gateways\)$/)
+			.waitFor();
 		await tab.close();
 	});
 });

@@ -56,7 +56,7 @@ export class Api {
 
 	async get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Page<T>> {
 		const response = await this.fetch(withQuery(path, query), { signal: signal ?? null });
-		const { result, result_info: info = {} }: Envelope<T> = await bodyOf(response.json());
+		const { result, result_info: info = {} } = await answerOf<Envelope<T>>(response, "result");
 		return { result, info };
 	}
 
@@ -67,7 +67,9 @@ export class Api {
 	/** As {@link Api.send}, with the notes of the answer: what the change does not do. */
 	async change<T>(method: Method, path: string, body?: unknown): Promise<Change<T>> {
 		const response = await this.fetch(path, jsonRequest(method, body));
-		const { result, messages = [] }: Envelope<T> = await bodyOf(response.json());
+		// The answer to a deletion may have no result.
+		const field = method === "DELETE" ? "success" : "result";
+		const { result, messages = [] } = await answerOf<Envelope<T>>(response, field);
 		return { result, notes: messages.map(({ message }) => message) };
 	}
 
@@ -98,6 +100,14 @@ export async function bodyOf<T>(reading: Promise<T>): Promise<T> {
 		if (error instanceof SyntaxError) throw new ApiError(200, "The gateway's answer is not JSON");
 		throw new ApiError(0, INTERRUPTED);
 	}
+}
+
+/** The JSON object of an answer. Throws an {@link ApiError} as {@link bodyOf}, and if the object lacks the field or it is `null`. */
+export async function answerOf<T>(response: Response, field: keyof T): Promise<T> {
+	const answer = await bodyOf<T | null>(response.json());
+	if (answer && (answer[field] ?? null) !== null) return answer;
+	const { pathname } = new URL(response.url);
+	throw new ApiError(response.status, `The gateway's answer cannot be read (${pathname})`);
 }
 
 export const INTERRUPTED = "The connection to the gateway was lost before the answer was complete";

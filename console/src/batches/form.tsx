@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { bodyOf, jsonRequest } from "../api/client.ts";
+import { answerOf, bodyOf, jsonRequest } from "../api/client.ts";
 import type { Batch } from "../api/types.ts";
 import { DropZone } from "../parts/drop-zone.tsx";
 import { bytes } from "../parts/format.ts";
@@ -26,7 +26,7 @@ export function BatchForm({ onCreated, onCancel }: Props) {
 		body.set("purpose", "batch");
 		body.set("file", file);
 		const stored = await api.fetch(api.account("/ai/v1/files"), { method: "POST", body });
-		const { id } = await bodyOf<{ id: string }>(stored.json());
+		const { id } = await answerOf<{ id: string }>(stored, "id");
 		const batch = { input_file_id: id, endpoint, completion_window: "24h" };
 		const created = await api.fetch(api.account("/ai/v1/batches"), jsonRequest("POST", batch));
 		await bodyOf<Batch>(created.json());

@@ -1,4 +1,4 @@
-import { type Api, bodyOf, type Query, withQuery } from "../api/client.ts";
+import { type Api, answerOf, type Query, withQuery } from "../api/client.ts";
 
 /** It exists without being created. */
 export const DEFAULT_GATEWAY = "default";
@@ -16,6 +16,6 @@ export async function routeRows<Row>(
 	signal: AbortSignal,
 ): Promise<Row[]> {
 	const response = await api.fetch(withQuery(path, query), { signal });
-	const { data }: { data: Record<string, Row[]> } = await bodyOf(response.json());
+	const { data } = await answerOf<{ data: Record<string, Row[]> }>(response, "data");
 	return data[name] ?? [];
 }

@@ -1,4 +1,4 @@
-import { type Api, bodyOf } from "../api/client.ts";
+import { type Api, answerOf } from "../api/client.ts";
 import type { CatalogRow, ModelRow } from "../api/types.ts";
 import { type Loaded, useLoad } from "../api/use-load.ts";
 import { useSession } from "../session/session.ts";
@@ -11,7 +11,7 @@ const catalogs = new WeakMap<Api, Promise<CatalogRow[]>>();
 /** The list of OpenAI's API has only models that something serves. */
 async function servedNames(api: Api): Promise<Set<string>> {
 	const response = await api.fetch(api.account("/ai/v1/models"));
-	const { data } = await bodyOf<{ data: { id: string }[] }>(response.json());
+	const { data } = await answerOf<{ data: { id: string }[] }>(response, "data");
 	return new Set(data.map(({ id }) => id));
 }
 

@@ -2,7 +2,7 @@ import { Badge } from "@cloudflare/kumo/components/badge";
 import { Button } from "@cloudflare/kumo/components/button";
 import { Meter } from "@cloudflare/kumo/components/meter";
 import { useRef, useState } from "react";
-import { bodyOf, withQuery } from "../api/client.ts";
+import { answerOf, withQuery } from "../api/client.ts";
 import { errorOf } from "../api/error-of.ts";
 import type { Batch } from "../api/types.ts";
 import { useFollowing } from "../api/use-following.ts";
@@ -41,7 +41,7 @@ export default function Batches() {
 	const batches = useLoad(
 		async (signal) => {
 			const listed = await api.fetch(withQuery(path, { limit: LIMIT, after }), { signal });
-			const { data, has_more } = await bodyOf<{ data: Batch[]; has_more: boolean }>(listed.json());
+			const { data, has_more } = await answerOf<{ data: Batch[]; has_more: boolean }>(listed, "data");
 			return { data, hasOlder: has_more, after };
 		},
 		[api, after],

@@ -2,7 +2,7 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { Loader } from "@cloudflare/kumo/components/loader";
 import { Select } from "@cloudflare/kumo/components/select";
 import { type FormEvent, useEffect, useRef, useState } from "react";
-import { bodyOf } from "../api/client.ts";
+import { answerOf, bodyOf } from "../api/client.ts";
 import { errorOf } from "../api/error-of.ts";
 import type { ModelRow, ModelSchema, ResponseUsage } from "../api/types.ts";
 import { isFree } from "../models/facts.ts";
@@ -131,7 +131,7 @@ export function Task({ model, schema }: Props) {
 async function outputOf(response: Response): Promise<TaskOutput> {
 	const type = response.headers.get("content-type") ?? "";
 	if (!type.startsWith("application/json")) return { kind: "file", file: await bodyOf(response.blob()) };
-	const { result }: { result: unknown } = await bodyOf(response.json());
+	const { result } = await answerOf<{ result: unknown }>(response, "result");
 	return { kind: "json", value: result };
 }
 
