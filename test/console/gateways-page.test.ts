@@ -217,9 +217,11 @@ it("a gateway is created, changed, gets a route and a key, is called, its logs a
 	await page.setViewportSize({ width: 1280, height: 1800 });
 	await shoot(page, "gateway");
 
+	await edit();
 	await rowOf("shop").getByRole("button", { name: "Delete shop" }).click();
 	await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
 	await expect.poll(() => rowOf("shop").count()).toBe(0);
+	await expect.poll(() => form.count()).toBe(0);
 	expect((await api<{ id: string }[]>("GET", GATEWAYS)).map(({ id }) => id)).toEqual(["default"]);
 
 	await page.goto(`${inject("serve")}/console/gateways?gateway=absent`);

@@ -3,12 +3,12 @@ import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { api, createToken } from "./api.ts";
 import { faultsOf, NARROW } from "./axe.ts";
-import { follow, openSession, type Tab } from "./browser.ts";
+import { follow, hasFocus, openSession, type Tab, WINDOW } from "./browser.ts";
 import { ADMIN_TOKEN } from "./gateways.ts";
 
 const ACCOUNT = "many-rows-a";
 const ROWS = 51;
-/** Of a page of the API. */
+/** The rows of a page of the API. */
 const PER_PAGE = 50;
 const GROUPS = ["Workers AI Read", "Workers AI Write", "Workers AI Run", "AI Search Read", "AI Search Write"];
 const numbers = Array.from({ length: ROWS }, (_, index) => String(index + 1).padStart(2, "0"));
@@ -23,8 +23,6 @@ beforeAll(async () => {
 afterAll(() => tab.close());
 
 const rowsOf = (name: string): Locator => page.getByRole("region", { name, exact: true }).locator("tbody tr");
-const hasFocus = (control: Locator): Promise<boolean> =>
-	control.evaluate((element) => element.ownerDocument.activeElement === element);
 
 /** Turns to the second page, the last one, with the keyboard, and back. `found`: its row. */
 async function turn(rows: Locator, found: RegExp): Promise<void> {
@@ -40,7 +38,7 @@ async function turn(rows: Locator, found: RegExp): Promise<void> {
 	expect(await faultsOf(page)).toEqual([]);
 	await page.setViewportSize(NARROW);
 	expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(NARROW.width);
-	await page.setViewportSize({ width: 1280, height: 900 });
+	await page.setViewportSize(WINDOW);
 	await newer.press("Enter");
 	await expect.poll(() => rows.count()).toBe(PER_PAGE);
 	await expect.poll(() => hasFocus(older)).toBe(true);
@@ -122,5 +120,12 @@ describe("the form of a token", () => {
 		await edit.getByRole("button", { name: "Save" }).click();
 		await edit.waitFor({ state: "detached" });
 		expect(await api("GET", `${path}/${id}`)).not.toHaveProperty("expires_on");
+
+		// To save a token that is gone would fail, so its form closes with it.
+		await page.getByRole("button", { name: "Edit once" }).click();
+		await edit.waitFor();
+		await page.getByRole("button", { name: "Revoke once" }).click();
+		await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click();
+		await edit.waitFor({ state: "detached" });
 	});
 });

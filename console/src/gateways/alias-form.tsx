@@ -8,7 +8,7 @@ import type { GatewayAliasRow } from "./records.ts";
 interface Props {
 	/** Absent: a new alias. */
 	alias: GatewayAliasRow | undefined;
-	/** Of the aliases. */
+	/** The path of the list. */
 	path: string;
 	/** `notes`: models that cannot be called. */
 	onSaved(notes: readonly string[]): void;
@@ -26,8 +26,8 @@ export function AliasForm({ alias, path, onSaved, onCancel }: Props) {
 
 	async function send(): Promise<void> {
 		const models = lines.split("\n").flatMap((line) => line.trim() || []);
-		const twice = models.find((id, index) => models.indexOf(id) < index);
-		if (twice !== undefined) throw new Error(`Models: ${twice} is there twice`);
+		const repeated = models.find((id, index) => models.indexOf(id) < index);
+		if (repeated !== undefined) throw new Error(`Models: ${repeated} is listed twice: remove one`);
 		const { notes } = alias
 			? await api.change("PUT", `${path}/${encodeURIComponent(alias.name)}`, { routing, models })
 			: await api.change("POST", path, { name, routing, models });

@@ -24,7 +24,7 @@ export function Aliases({ path }: { path: string }) {
 			idOf={({ name }) => name}
 			nameOf={({ name }) => name}
 			empty="No aliases. An alias is a name for several models, of which one answers."
-			deletion="Requests that name it are refused from now on."
+			deletion="Requests that name it are refused within five seconds."
 			form={({ row, ...form }) => <AliasForm alias={row} path={path} {...form} />}
 		/>
 	);

@@ -10,13 +10,13 @@ import type { CustomProviderRow } from "./records.ts";
 interface Props {
 	/** Absent: a new one. */
 	provider: CustomProviderRow | undefined;
-	/** Of the custom providers. */
+	/** The path of the list. */
 	path: string;
 	onSaved(notes: readonly string[]): void;
 	onCancel(): void;
 }
 
-/** The API keeps no slash at its end. */
+/** As the API stores it: without slashes at the end. */
 const trimmed = (address: string): string => address.trim().replace(/\/+$/, "");
 const HEADERS_EXAMPLE = '{"x-team": "search"}';
 
@@ -27,17 +27,15 @@ export function CustomProviderForm({ provider, path, onSaved, onCancel }: Props)
 	const [address, setAddress] = useState(provider?.base_url ?? "");
 	const [isEnabled, setIsEnabled] = useState(provider?.enable ?? true);
 	const [headers, setHeaders] = useState(provider?.headers ?? "");
-	const moves = provider !== undefined && trimmed(address) !== trimmed(provider.base_url);
+	const changesAddress = provider !== undefined && trimmed(address) !== trimmed(provider.base_url);
 
 	async function send(): Promise<void> {
 		const sent = objectIn(headers, "Headers", HEADERS_EXAMPLE);
 		const values = Object.values(sent);
 		if (!values.every((value) => typeof value === "string"))
 			throw new Error(`Headers: expected texts, such as ${HEADERS_EXAMPLE}`);
-		if (moves && values.includes(REDACTED))
-			throw new Error(
-				"Headers: enter the values again, because another address does not get the stored ones",
-			);
+		if (changesAddress && values.includes(REDACTED))
+			throw new Error("Headers: enter the values again: stored values are not sent to a new address");
 		const { token } = session;
 		// The next request would send it to the provider.
 		if (token !== undefined && values.some((value) => value.includes(token)))
@@ -88,9 +86,14 @@ export function CustomProviderForm({ provider, path, onSaved, onCancel }: Props)
 					onChange={(event) => setAddress(event.target.value)}
 				/>
 			</div>
-			{moves && (
-				<p className="plain">Another address deletes the keys that gateways store for this provider.</p>
+			{changesAddress && (
+				<p className="plain">
+					If you change the address, the keys that gateways store for this provider are deleted.
+				</p>
 			)}
+			<p className="subtle">
+				Its key: Keys of providers of a gateway, provider custom-{provider?.slug ?? (slug || "{slug}")}.
+			</p>
 			<InputArea
 				label="Headers of each request (JSON)"
 				placeholder={HEADERS_EXAMPLE}

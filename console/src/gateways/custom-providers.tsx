@@ -1,4 +1,5 @@
 import { Badge } from "@cloudflare/kumo/components/badge";
+import { MAX_CUSTOM_PROVIDERS } from "../../../src/gateways/gateway-bounds.ts";
 import { useLoad } from "../api/use-load.ts";
 import type { Column } from "../parts/data-table.tsx";
 import { instant } from "../parts/format.ts";
@@ -7,15 +8,13 @@ import { CustomProviderForm } from "./custom-provider-form.tsx";
 import { ManagedRows } from "./managed-rows.tsx";
 import type { CustomProviderRow } from "./records.ts";
 
-/** An account may have as many. */
-const MAX_PER_PAGE = 100;
-
 /** The custom providers of the account. */
 export function CustomProviders() {
 	const { api } = useSession();
 	const path = api.account("/ai-gateway/custom-providers");
 	const providers = useLoad(
-		async (signal) => (await api.get<CustomProviderRow[]>(path, { per_page: MAX_PER_PAGE }, signal)).result,
+		async (signal) =>
+			(await api.get<CustomProviderRow[]>(path, { per_page: MAX_CUSTOM_PROVIDERS }, signal)).result,
 		[api, path],
 	);
 	return (
@@ -29,7 +28,7 @@ export function CustomProviders() {
 			idOf={({ id }) => id}
 			nameOf={({ slug }) => slug}
 			empty="No custom providers. A custom provider is an API of your own that all gateways of the account can call."
-			deletion="The keys that gateways store for it are deleted too. Requests that name it are refused from now on."
+			deletion="The keys that gateways store for it are deleted too. Requests that name it are refused within five seconds."
 			form={({ row, ...form }) => <CustomProviderForm provider={row} path={path} {...form} />}
 		/>
 	);

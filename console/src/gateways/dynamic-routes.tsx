@@ -12,13 +12,16 @@ import type { DynamicRouteRow } from "./records.ts";
 import { RouteForm } from "./route-form.tsx";
 import { RouteVersions } from "./route-versions.tsx";
 
+/** The most routes that a gateway may have. */
+const PER_PAGE = 100;
+
 /** The dynamic routes of a gateway. `path`: of the routes. */
 export function DynamicRoutes({ path }: { path: string }) {
 	const { api } = useSession();
 	/** The route whose versions are shown. */
 	const [shownId, setShownId] = useState<string>();
 	const routes = useLoad(
-		(signal) => routeRows<DynamicRouteRow>(api, path, "routes", { per_page: 100 }, signal),
+		(signal) => routeRows<DynamicRouteRow>(api, path, "routes", { per_page: PER_PAGE }, signal),
 		[api, path],
 	);
 	const shown = routes.value?.find(({ id }) => id === shownId);
@@ -33,7 +36,7 @@ export function DynamicRoutes({ path }: { path: string }) {
 			idOf={({ id }) => id}
 			nameOf={({ name }) => name}
 			empty="No dynamic routes. A dynamic route chooses the model of each request, by conditions, shares, rates and costs."
-			deletion="All its versions are deleted. Requests that name it are refused from now on."
+			deletion="All its versions are deleted. Requests that name it are refused within five seconds."
 			actions={({ id, name }) => (
 				<Button size="sm" aria-label={`Versions of the route ${name}`} onClick={() => setShownId(id)}>
 					Versions

@@ -53,7 +53,7 @@ export function GatewayPart({ id, isCreated, onCreate, filters, onFilter }: Prop
 						<Code label="Base URL" text={url} />
 						<p className="subtle">
 							A token of this account is the API key. Models have their provider in front: workers-ai/@cf/…,
-							openai/…, custom/…, dynamic/….
+							openai/…, custom-…/…, custom/…, dynamic/….
 						</p>
 						<h3>Header of requests to Workers AI</h3>
 						<Code label="Header" text={`cf-aig-gateway-id: ${id}`} />

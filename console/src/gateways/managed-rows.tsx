@@ -2,6 +2,7 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { type ReactNode, useRef, useState } from "react";
 import { errorOf } from "../api/error-of.ts";
 import type { Loaded } from "../api/use-load.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { InView } from "../parts/in-view.tsx";
@@ -9,7 +10,6 @@ import { Loading } from "../parts/loading.tsx";
 import { Section } from "../parts/page.tsx";
 import { useRemoval } from "../parts/use-removal.ts";
 import { useSession } from "../session/session.ts";
-import { Confirm } from "../tokens/confirm.tsx";
 import { Notes } from "./notes.tsx";
 
 interface FormProps<Row> {
@@ -22,15 +22,15 @@ interface FormProps<Row> {
 
 interface Props<Row> {
 	title: string;
-	/** Of the table. */
+	/** The label of the table. */
 	label: string;
 	/** What a row is, in the texts of buttons: `route`. */
 	noun: string;
-	/** Of the list. */
+	/** The path of the list. */
 	path: string;
 	rows: Loaded<readonly Row[]> & { reload(): void };
 	columns: readonly Column<Row>[];
-	/** In the path of a row. */
+	/** The last part of the path of a row. */
 	idOf(row: Row): string;
 	nameOf(row: Row): string;
 	/** Shown in place of rows. */
@@ -67,6 +67,7 @@ export function ManagedRows<Row>(props: Props<Row>) {
 	const removal = useRemoval<Row>(async (row) => {
 		setNotes([]);
 		await api.send("DELETE", pathOf(row));
+		setForm((open) => (open?.row !== undefined && idOf(open.row) === idOf(row) ? undefined : open));
 		// The row disappears with its button.
 		newRow.current?.focus();
 		rows.reload();

@@ -45,7 +45,7 @@ export function ProviderKeys({ path }: { path: string }) {
 			idOf={({ id }) => id}
 			nameOf={nameOf}
 			empty="No keys. With a stored key, callers of a provider need only a token of this gateway."
-			deletion="Requests that use it are refused from now on, unless they bring their own key."
+			deletion="Requests that use it are refused within five seconds, unless they bring their own key."
 			form={({ onSaved, onCancel }) => <NewKeyForm path={path} onSaved={onSaved} onCancel={onCancel} />}
 		/>
 	);

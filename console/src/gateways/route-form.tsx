@@ -8,7 +8,7 @@ import type { DynamicRouteRow } from "./records.ts";
 interface Props {
 	/** Absent: a new route. */
 	route: DynamicRouteRow | undefined;
-	/** Of the routes. */
+	/** The path of the list. */
 	path: string;
 	/** A version is stored, and not deployed yet. */
 	onStored(): void;

@@ -4,6 +4,7 @@ import { useRef, useState } from "react";
 import { errorOf } from "../api/error-of.ts";
 import { useLoad } from "../api/use-load.ts";
 import { Code } from "../parts/code.tsx";
+import { Confirm } from "../parts/confirm.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { instant } from "../parts/format.ts";
@@ -12,13 +13,12 @@ import { Loading } from "../parts/loading.tsx";
 import { Section } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { useSession } from "../session/session.ts";
-import { Confirm } from "../tokens/confirm.tsx";
 import { routeRows } from "./paths.ts";
 import type { DynamicRouteRow, RouteDeploymentRow, RouteVersionRow } from "./records.ts";
 
 interface Props {
 	route: DynamicRouteRow;
-	/** Of the route. */
+	/** The path of the route. */
 	path: string;
 	onDeployed(): void;
 	onClose(): void;
@@ -31,7 +31,7 @@ export function RouteVersions({ route, path, onDeployed, onClose }: Props) {
 	const { api } = useSession();
 	const [page, setPage] = useState(1);
 	const [selected, setSelected] = useState<RouteVersionRow>();
-	const [asked, setAsked] = useState<RouteVersionRow>();
+	const [confirming, setConfirming] = useState<RouteVersionRow>();
 	const [error, setError] = useState<Error>();
 	const list = useRef<HTMLDivElement>(null);
 	const model = `dynamic/${route.name}`;
@@ -42,7 +42,7 @@ export function RouteVersions({ route, path, onDeployed, onClose }: Props) {
 		[api, path, page, route.modified_at],
 	);
 	async function deploy({ version_id }: RouteVersionRow): Promise<void> {
-		setAsked(undefined);
+		setConfirming(undefined);
 		setError(undefined);
 		try {
 			await api.send("POST", `${path}/deployments`, { version_id });
@@ -84,7 +84,7 @@ export function RouteVersions({ route, path, onDeployed, onClose }: Props) {
 					<Button
 						size="sm"
 						aria-label={`Deploy the version ${shortId(version)}`}
-						onClick={() => setAsked(version)}
+						onClick={() => setConfirming(version)}
 					>
 						Deploy
 					</Button>
@@ -101,14 +101,14 @@ export function RouteVersions({ route, path, onDeployed, onClose }: Props) {
 			}
 		>
 			{error && <Failure error={error} />}
-			{asked && (
+			{confirming && (
 				<Confirm
 					primary
-					title={`Deploy the version ${shortId(asked)}?`}
+					title={`Deploy the version ${shortId(confirming)}?`}
 					text={`Requests to ${model} use it within five seconds.`}
 					button="Deploy the version"
-					onConfirm={() => void deploy(asked)}
-					onCancel={() => setAsked(undefined)}
+					onConfirm={() => void deploy(confirming)}
+					onCancel={() => setConfirming(undefined)}
 				/>
 			)}
 			{selected && (

@@ -111,8 +111,8 @@ function allSettings(fields: GatewayFields): Record<string, unknown> {
 			spend_limits: { enabled: fields.enforcesSpendLimits, rules: fields.spendRules },
 		}),
 	};
-	const twice = Object.keys(others).find((name) => Object.hasOwn(own, name));
-	if (twice !== undefined) throw new Error(`Other settings: ${twice} has a field above`);
+	const repeated = Object.keys(others).find((name) => Object.hasOwn(own, name));
+	if (repeated !== undefined) throw new Error(`Other settings: ${repeated} has a field above`);
 	return { ...others, ...own };
 }
 

@@ -2,11 +2,11 @@ import { useEffect, useState } from "react";
 import { v4 } from "../api/client.ts";
 import type { LocalModel, LocalModels } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { bytes, integer } from "../parts/format.ts";
 import { Loading } from "../parts/loading.tsx";
 import { Section } from "../parts/page.tsx";
 import { useSession } from "../session/session.ts";
-import { Confirm } from "../tokens/confirm.tsx";
 import { Memory } from "./memory.tsx";
 import { ModelRow } from "./row.tsx";
 

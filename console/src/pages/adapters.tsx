@@ -5,6 +5,7 @@ import { FILES } from "../adapters/files.ts";
 import { AdapterForm } from "../adapters/form.tsx";
 import type { FineTune } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { bytes, instant } from "../parts/format.ts";
@@ -13,7 +14,6 @@ import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
 import { useRemoval } from "../parts/use-removal.ts";
 import { useSession } from "../session/session.ts";
-import { Confirm } from "../tokens/confirm.tsx";
 
 const isComplete = ({ files }: FineTune): boolean => files.length === FILES.length;
 
@@ -26,6 +26,7 @@ export default function Adapters() {
 
 	const removal = useRemoval<FineTune>(async ({ id }) => {
 		await api.send("DELETE", `${path}/${id}`);
+		setForm((open) => (open?.adapter?.id === id ? undefined : open));
 		// The row of the adapter disappears with its button.
 		newAdapter.current?.focus();
 		adapters.reload();

@@ -10,6 +10,7 @@ import { useLoad } from "../api/use-load.ts";
 import { BatchDetails } from "../batches/details.tsx";
 import { BatchForm } from "../batches/form.tsx";
 import { hasEnded, titleOf, variantOf } from "../batches/status.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { instant, integer } from "../parts/format.ts";
@@ -18,9 +19,8 @@ import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { useSession } from "../session/session.ts";
-import { Confirm } from "../tokens/confirm.tsx";
 
-const LIMIT = 50;
+const PER_PAGE = 50;
 const NO_BATCHES =
 	"This account has no batches. A batch runs the requests of a file later, on capacity that live requests leave, for a lower price.";
 /** The end of an id in a row; ids of the same time begin alike. The details have all of it. */
@@ -35,12 +35,12 @@ export default function Batches() {
 	const [error, setError] = useState<Error>();
 	const newBatch = useRef<HTMLButtonElement>(null);
 	const path = api.account("/ai/v1/batches");
-	/** Of each page, the last batch of the page before. */
+	/** For each page, the last batch of the page before. */
 	const [afters, setAfters] = useState<readonly (string | undefined)[]>([undefined]);
 	const after = afters.at(-1);
 	const batches = useLoad(
 		async (signal) => {
-			const listed = await api.fetch(withQuery(path, { limit: LIMIT, after }), { signal });
+			const listed = await api.fetch(withQuery(path, { limit: PER_PAGE, after }), { signal });
 			const { data, has_more } = await answerOf<{ data: Batch[]; has_more: boolean }>(listed, "data");
 			return { data, hasOlder: has_more, after };
 		},

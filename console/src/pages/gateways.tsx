@@ -10,6 +10,7 @@ import { Notes } from "../gateways/notes.tsx";
 import { gatewayPath } from "../gateways/paths.ts";
 import { rulesOf } from "../gateways/rules.ts";
 import { useGateways } from "../gateways/use-gateways.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { instant } from "../parts/format.ts";
@@ -19,10 +20,9 @@ import { Page } from "../parts/page.tsx";
 import { useParameters } from "../parts/use-parameters.ts";
 import { useRemoval } from "../parts/use-removal.ts";
 import { useSession } from "../session/session.ts";
-import { Confirm } from "../tokens/confirm.tsx";
 
-/** Of a gateway that is shown to be changed: its settings now. */
 interface ShownForm {
+	/** The present settings of the gateway that is changed. Absent: a new gateway. */
 	gateway?: GatewaySettings;
 	name?: string;
 }
@@ -53,6 +53,7 @@ export default function Gateways() {
 
 	const removal = useRemoval<GatewaySettings>(async ({ id }) => {
 		await api.send("DELETE", gatewayPath(api, id));
+		setForm((open) => (open?.gateway?.id === id ? undefined : open));
 		// The row of the gateway disappears with its button.
 		newGateway.current?.focus();
 		if (id === selected) show("");

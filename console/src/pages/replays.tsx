@@ -8,6 +8,7 @@ import { useLoad } from "../api/use-load.ts";
 import { hasEnded, titleOf, variantOf } from "../batches/status.ts";
 import { DEFAULT_GATEWAY, gatewayPath } from "../gateways/paths.ts";
 import { useGateways } from "../gateways/use-gateways.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { instant, integer } from "../parts/format.ts";
@@ -21,7 +22,6 @@ import type { Replay } from "../replays/records.ts";
 import { ReplayResults } from "../replays/results.tsx";
 import { Shadows } from "../replays/shadows.tsx";
 import { useSession } from "../session/session.ts";
-import { Confirm } from "../tokens/confirm.tsx";
 
 /** Requests of a gateway's log that were sent again to another model. */
 export default function Replays() {

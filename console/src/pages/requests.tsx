@@ -15,7 +15,7 @@ import { useParameters } from "../parts/use-parameters.ts";
 import { RequestDetails } from "../requests/details.tsx";
 import { useSession } from "../session/session.ts";
 
-const LIMIT = 50;
+const PER_PAGE = 50;
 const ANY = "any";
 const NO_FILTERS = { model: "", task: "", token: "", outcome: ANY };
 const OUTCOMES = ["ok", "failed", "cancelled", "interrupted", "expired", "open"];
@@ -37,7 +37,7 @@ export default function Requests() {
 			};
 			return api.get<RequestRow[]>(
 				api.account("/ai/usage/requests"),
-				{ ...query, cursor, limit: LIMIT },
+				{ ...query, cursor, limit: PER_PAGE },
 				signal,
 			);
 		},

@@ -3,6 +3,7 @@ import { Select } from "@cloudflare/kumo/components/select";
 import { useRef, useState } from "react";
 import type { SearchInstance, SearchNamespace } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { instant } from "../parts/format.ts";
@@ -16,9 +17,8 @@ import { InstancePart } from "../search/instance.tsx";
 import { NewInstanceForm } from "../search/new-instance.tsx";
 import { DEFAULT_NAMESPACE, instancePath, instancesPath } from "../search/paths.ts";
 import { useSession } from "../session/session.ts";
-import { Confirm } from "../tokens/confirm.tsx";
 
-const MAX_LISTED = 50;
+const PER_PAGE = 50;
 const NO_INSTANCES =
 	"No instances of AI Search here. An instance indexes files, finds their passages by meaning and by keyword, and lets a model answer from them.";
 
@@ -31,19 +31,14 @@ export default function Search() {
 	const newInstance = useRef<HTMLButtonElement>(null);
 	const namespaces = useLoad(
 		async (signal) =>
-			(
-				await api.get<SearchNamespace[]>(
-					api.account("/ai-search/namespaces"),
-					{ per_page: MAX_LISTED },
-					signal,
-				)
-			).result,
+			(await api.get<SearchNamespace[]>(api.account("/ai-search/namespaces"), { per_page: PER_PAGE }, signal))
+				.result,
 		[api],
 	);
 	const [page, setPage] = useState(1);
 	const instances = useLoad(
 		(signal) =>
-			api.get<SearchInstance[]>(instancesPath(api, namespace), { page, per_page: MAX_LISTED }, signal),
+			api.get<SearchInstance[]>(instancesPath(api, namespace), { page, per_page: PER_PAGE }, signal),
 		[api, namespace, page],
 	);
 	const names = (namespaces.value ?? []).map(({ name }) => name);
@@ -143,7 +138,7 @@ export default function Search() {
 							rowKey={({ id }) => id}
 							empty={page > 1 ? "No older instances." : NO_INSTANCES}
 						/>
-						<Pager page={page} hasOlder={page * MAX_LISTED < (info.total_count ?? 0)} onPage={setPage} />
+						<Pager page={page} hasOlder={page * PER_PAGE < (info.total_count ?? 0)} onPage={setPage} />
 					</>
 				)}
 			</Loading>

@@ -4,6 +4,7 @@ import { useRef, useState } from "react";
 import { errorOf } from "../api/error-of.ts";
 import type { NewToken, Token } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { decimal, instant } from "../parts/format.ts";
@@ -12,7 +13,6 @@ import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { useSession } from "../session/session.ts";
-import { Confirm } from "../tokens/confirm.tsx";
 import { TokenForm } from "../tokens/form.tsx";
 import { NewValue } from "../tokens/new-value.tsx";
 
@@ -48,6 +48,7 @@ export default function Tokens() {
 		try {
 			if (action === "delete") {
 				await api.send("DELETE", `${path}/${token.id}`);
+				setShown((open) => (open?.kind === "form" && open.token?.id === token.id ? undefined : open));
 				// The row of the token disappears with its button.
 				newToken.current?.focus();
 			} else {
@@ -120,8 +121,8 @@ export default function Tokens() {
 					title={`${confirming.action === "roll" ? "Roll" : "Revoke"} ${confirming.token.name}?`}
 					text={
 						confirming.action === "roll"
-							? "The token gets a new value. Clients with the present value are refused from now on."
-							: "Clients with this token are refused from now on. This cannot be undone."
+							? "The token gets a new value. Clients with the present value are refused within one second."
+							: "Clients with this token are refused within one second. This cannot be undone."
 					}
 					button={confirming.action === "roll" ? "Roll" : "Revoke"}
 					onConfirm={() => void run(confirming)}

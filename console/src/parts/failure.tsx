@@ -14,7 +14,7 @@ interface Props {
 }
 
 const WAIT = " Wait a moment, then try again.";
-/** By code. The sentence of another refusal, such as that of a rule of the token, says what helps. */
+/** By code. Other messages say what to do. */
 const HINTS: Readonly<Record<number, string>> = {
 	2003: WAIT,
 	3021: WAIT,

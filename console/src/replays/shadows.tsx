@@ -1,6 +1,7 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { useRef, useState } from "react";
 import { useLoad } from "../api/use-load.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { integer } from "../parts/format.ts";
@@ -9,7 +10,6 @@ import { Loading } from "../parts/loading.tsx";
 import { Section } from "../parts/page.tsx";
 import { useRemoval } from "../parts/use-removal.ts";
 import { useSession } from "../session/session.ts";
-import { Confirm } from "../tokens/confirm.tsx";
 import { Comparisons } from "./comparisons.tsx";
 import type { Shadow } from "./records.ts";
 

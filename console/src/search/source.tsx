@@ -12,7 +12,7 @@ import { Section } from "../parts/page.tsx";
 import { useSession } from "../session/session.ts";
 
 const TYPES: Readonly<Record<string, string>> = { r2: "R2 bucket", "web-crawler": "Website" };
-const LOGS = 50;
+const PER_PAGE = 50;
 /** `message_type` of an error. */
 const ERROR = 1;
 
@@ -93,7 +93,7 @@ function JobErrors({ job, path }: { job: SearchJob; path: string }) {
 	const { api } = useSession();
 	const logs = useLoad(
 		async (signal) =>
-			(await api.get<SearchJobLog[]>(`${path}/jobs/${job.id}/logs`, { per_page: LOGS }, signal)).result,
+			(await api.get<SearchJobLog[]>(`${path}/jobs/${job.id}/logs`, { per_page: PER_PAGE }, signal)).result,
 		[api, path, job.id, job.ended_at],
 	);
 	const errors = (logs.value ?? []).filter(({ message_type: type }) => type === ERROR);

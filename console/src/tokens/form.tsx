@@ -36,9 +36,10 @@ export function TokenForm({ token, onSaved, onCancel }: Props) {
 	);
 
 	async function send(): Promise<void> {
-		const stays = expires === dayOf(token?.expires_on);
+		const isSameDay = expires === dayOf(token?.expires_on);
+		const expiry = isSameDay ? token?.expires_on : `${expires}T00:00:00Z`;
 		const body = {
-			// Such as `not_before`, for which the form has no field.
+			// Keeps fields that the form does not show, such as `not_before`.
 			...token,
 			name,
 			policies: [
@@ -52,7 +53,7 @@ export function TokenForm({ token, onSaved, onCancel }: Props) {
 			],
 			limits: Object.keys(limits).length > 0 ? limits : null,
 			status: enabled ? "active" : "disabled",
-			expires_on: expires === "" ? null : stays ? token?.expires_on : `${expires}T00:00:00Z`,
+			expires_on: expires === "" ? null : expiry,
 		};
 		onSaved(
 			token
@@ -120,7 +121,7 @@ export function TokenForm({ token, onSaved, onCancel }: Props) {
 	);
 }
 
-/** Of an instant. Empty if there is none. */
+/** The date of an instant. Empty if there is none. */
 const dayOf = (instant = ""): string => instant.slice(0, 10);
 
 const groupsOf = (token: Token | undefined): string[] =>

@@ -2,6 +2,7 @@
 import { RpcTarget } from "cloudflare:workers";
 import { addColumns } from "../../core/sql-columns.ts";
 import type { ProviderKey } from "../../providers/provider-key.ts";
+import { MAX_CUSTOM_PROVIDERS } from "../gateway-bounds.ts";
 import {
 	type CustomProvider,
 	type CustomProviderCreate,
@@ -17,7 +18,7 @@ import {
 import { REDACTED } from "../secrets.ts";
 
 export const MAX_KEYS = 200;
-export const MAX_CUSTOM_PROVIDERS = 100;
+export { MAX_CUSTOM_PROVIDERS };
 
 const TABLES = `
 CREATE TABLE IF NOT EXISTS provider_keys (
