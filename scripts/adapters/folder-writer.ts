@@ -37,7 +37,7 @@ export interface FolderWriter {
 
 /** `folders`: by the name of the backend. They may change. */
 export async function startFolderWriter(folders: () => ReadonlyMap<string, string>): Promise<FolderWriter> {
-	for (const folder of folders().values()) void removeUnfinished(folder).catch(() => {});
+	for (const folder of folders().values()) void removeUnfinished(folder);
 	const path = `/${randomUUID()}/`;
 	const deleted = new BoundedSet<string>(MAX_DELETED);
 	const server = createServer((request, response) => {
@@ -109,16 +109,23 @@ const hasAll = (folder: string): Promise<boolean> =>
 const LEFT_AFTER_MS = 60 * 60_000;
 const UNFINISHED = /^\.adapter_(?:config\.json|model\.safetensors)\.[\da-f-]{36}$/;
 
-/** Removes files that a killed process has left. */
+/** Removes files that a killed process has left. An entry that cannot be removed stays: another process may remove it, too. */
 async function removeUnfinished(folder: string): Promise<void> {
-	for (const adapter of await readdir(folder)) {
-		if (!ADAPTER.test(adapter)) continue;
-		for (const name of await readdir(join(folder, adapter))) {
-			const path = join(folder, adapter, name);
-			if (UNFINISHED.test(name) && (await stat(path)).mtimeMs < Date.now() - LEFT_AFTER_MS) await rm(path);
-		}
-	}
+	for (const adapter of await namesIn(folder, ADAPTER))
+		for (const name of await namesIn(join(folder, adapter), UNFINISHED))
+			await removeLeft(join(folder, adapter, name)).catch(() => {});
 }
+
+async function removeLeft(path: string): Promise<void> {
+	if ((await stat(path)).mtimeMs < Date.now() - LEFT_AFTER_MS) await rm(path);
+}
+
+/** None, if it is no folder or cannot be read. */
+const namesIn = (folder: string, pattern: RegExp): Promise<string[]> =>
+	readdir(folder).then(
+		(names) => names.filter((name) => pattern.test(name)),
+		() => [],
+	);
 
 async function write(request: IncomingMessage, folder: string, name: string): Promise<void> {
 	makeFolder(folder);

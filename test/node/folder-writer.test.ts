@@ -87,6 +87,11 @@ it("removes at its start what a killed process has left for an hour, and nothing
 	for (const name of names) writeFileSync(join(path, name), "{}");
 	for (const name of names.slice(0, 3)) utimesSync(join(path, name), hoursAgo(2), hoursAgo(2));
 	writeFileSync(join(folder, ".adapter_config.json.other"), "");
+	// Both are read before the file that is removed.
+	writeFileSync(join(folder, ID), "no folder");
+	const noFile = `.adapter_config.json.${randomUUID()}`;
+	mkdirSync(join(path, noFile));
+	utimesSync(join(path, noFile), hoursAgo(2), hoursAgo(2));
 	(
 		await startFolderWriter(
 			() =>
@@ -97,8 +102,9 @@ it("removes at its start what a killed process has left for an hour, and nothing
 		)
 	).stop();
 	await expect.poll(() => existsSync(join(path, left[0] ?? ""))).toBe(false);
-	expect(readdirSync(path).toSorted()).toEqual(names.filter((name) => name !== left[0]).toSorted());
-	rmSync(join(folder, ".adapter_config.json.other"));
+	const kept = [...names.filter((name) => name !== left[0]), noFile];
+	expect(readdirSync(path).toSorted()).toEqual(kept.toSorted());
+	for (const name of [".adapter_config.json.other", ID]) rmSync(join(folder, name));
 });
 
 it("deletes an adapter from the other folders, and reports it, if one folder cannot be written", async () => {
