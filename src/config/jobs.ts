@@ -2,6 +2,7 @@
 import * as z from "zod";
 import type { BackendJobs, JobSettings } from "../jobs/batches/settings.ts";
 import type { JobBounds } from "../jobs/records.ts";
+import { decodeBase64 } from "../media/base64.ts";
 import { positiveCount } from "./amounts.ts";
 import { type Env, secret } from "./headers.ts";
 
@@ -43,20 +44,11 @@ const Time = z
 
 const WEBHOOK_SECRET = /^whsec_/;
 
-/** The command checks the configuration in Node, which has no `Uint8Array.fromBase64` before version 25. */
-function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
-	try {
-		return Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
-	} catch {
-		return undefined;
-	}
-}
-
 /** The bytes of a secret of Standard Webhooks: `whsec_` and base64, or any text. */
 const webhookSecret = (env: Env) =>
 	secret(env).transform((text, context): Uint8Array<ArrayBuffer> => {
 		const bytes = WEBHOOK_SECRET.test(text)
-			? bytesOfBase64(text.replace(WEBHOOK_SECRET, ""))
+			? decodeBase64(text.replace(WEBHOOK_SECRET, ""))
 			: new Uint8Array(new TextEncoder().encode(text));
 		if (bytes && bytes.length > 0) return bytes;
 		context.addIssue('expected a secret that is a text, or "whsec_" and base64, found another');

@@ -4,7 +4,8 @@
 /** `undefined` for invalid base64. White space and missing padding are allowed; the URL alphabet (`-`, `_`) is not. */
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
 	try {
-		return Uint8Array.fromBase64(text);
+		// The command checks the configuration in Node, which has the first only from version 25 on.
+		return Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
 	} catch {
 		return undefined;
 	}
