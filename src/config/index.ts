@@ -218,7 +218,7 @@ const rulesOf = (rules: GatewayRules, allowAnonymous: boolean): GatewayRules =>
 
 export type DevelopmentConfig = Pick<Config, "adminToken" | "allowAnonymous" | "gatewayRules">;
 
-/** With `ALLOW_ANONYMOUS`, and with `any_gateway` if there is no operator, as in the plugin: then nobody but the caller reads a hint. */
+/** With `ALLOW_ANONYMOUS`, and with `any_gateway` if there is no operator, as in the plugin: then only the caller can read a hint. */
 export const isForDevelopment = ({ adminToken, allowAnonymous, gatewayRules }: DevelopmentConfig): boolean =>
 	allowAnonymous || (gatewayRules.anyGateway && adminToken === undefined);
 

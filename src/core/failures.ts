@@ -84,7 +84,7 @@ export const FAILURES = {
 	),
 	/** The token is valid but lacks the permission. */
 	forbidden: edge(10000, 403, "Authentication error"),
-	/** The token is valid, and a rule of it or of its account forbids the request: it binds a gateway. The description names it. */
+	/** The token is valid, but the token or its account binds a gateway, and this request may not run outside it. The description names the gateway. */
 	gatewayRequired: edge(9109, 403, "Unauthorized to access requested resource"),
 	/** The account's object cannot be reached. Requests that cannot be counted are not served. */
 	ledgerUnavailable: edge(7009, 502, "Upstream service unavailable"),
