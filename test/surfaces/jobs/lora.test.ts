@@ -274,7 +274,7 @@ describe("vLLM", () => {
 		expect(await chat(gateway, "support")).toMatchObject({ status: 200 });
 	});
 
-	it("that does not end a load is waited for as the route says, and serves other adapters meanwhile", async () => {
+	it("a load that does not end: a request waits for header_ms, and other adapters are served", async () => {
 		const { engine, gateway } = vllm();
 		const stuck = await uploaded(gateway, "stuck");
 		engine.disk.set(`/adapters/${await uploaded(gateway, "ready")}`, "adapter");
@@ -294,7 +294,7 @@ describe("vLLM", () => {
 				{
 					code: 3040,
 					message: expect.stringContaining(
-						"The backend 'gpus' has not loaded the fine-tune stuck within 50 ms: the load goes on",
+						"The backend 'gpus' has not loaded the fine-tune stuck within 50 ms; the load continues: try again, or raise timeouts.header_ms of the route",
 					),
 				},
 			],

@@ -40,7 +40,7 @@ export async function withAdapter(input: ChatInput, call: Call, generate: ChatHa
 	);
 }
 
-/** The others that wait for the folder need it if the caller of this request leaves. */
+/** Other requests may wait for the same write, so it continues after this caller has left. */
 function writeFolder(adapter: AccountAdapter, call: Call): Promise<void> {
 	const written = adapter.writeTo(call.target.backend);
 	call.services.waitUntil(written.catch(() => {}));

@@ -17,12 +17,12 @@ const TIMEOUTS = { headerMs: LOAD_MS, idleMs: LOAD_MS, totalMs: LOAD_MS };
 /** Refusals that are not about the adapter: of the key, and of an engine that is busy or starts. */
 const UNRELATED: ReadonlySet<number | undefined> = new Set([401, 403, 408, 429, 502, 503, 504]);
 const NOT_FOUND = 404;
-/** Of a request that has waited in vain for a load, which goes on. */
+/** Retry-After of a request that stopped waiting for a load. */
 const LATE_RETRY_SECONDS = 10;
 /** Of the engine's message. */
 const MAX_REASON_CHARACTERS = 300;
 
-/** A stream of the engine has its header in this time, too. */
+/** A stream waits as long as for the engine's header. */
 export const loadWaitMs = ({ target: { timeouts } }: Call): number =>
 	Math.min(timeouts.headerMs, timeouts.totalMs, LOAD_MS);
 
@@ -30,7 +30,7 @@ export const loadWaitMs = ({ target: { timeouts } }: Call): number =>
 export const lateAdapter = (call: Call, { name }: AccountAdapter): AiError =>
 	new AiError(
 		"outOfCapacity",
-		`The backend '${call.target.backend}' has not loaded the fine-tune ${name} within ${loadWaitMs(call)} ms: the load goes on`,
+		`The backend '${call.target.backend}' has not loaded the fine-tune ${name} within ${loadWaitMs(call)} ms; the load continues: try again, or raise timeouts.header_ms of the route`,
 		{ retryAfter: LATE_RETRY_SECONDS },
 	);
 

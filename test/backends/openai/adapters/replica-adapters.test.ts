@@ -63,7 +63,7 @@ describe("the adapters of a replica", () => {
 		expect([adapters.has("a"), adapters.has("b")]).toEqual([false, true]);
 	});
 
-	it("that the engine does not load keep requests for as long as a load may last, and others not at all", async () => {
+	it("a load that does not end: its requests fail after the wait, requests for other adapters do not wait", async () => {
 		const hung = Promise.withResolvers<void>();
 		const { calls, clock, loads, timers } = engine((adapter) =>
 			adapter === "a" ? hung.promise : Promise.resolve(),
