@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { createApp } from "./app.ts";
 import { objectNames } from "./config/bindings.ts";
 import { type Config, ConfigError, configure } from "./config/index.ts";
+import type { AiError } from "./core/errors.ts";
 import { Fleet as FleetObject } from "./fleet/fleet.ts";
 import type { EngineFolders } from "./jobs/adapters/engine-folders.ts";
 import { JobStoreObject } from "./jobs/durable/job-store.ts";
@@ -155,6 +156,10 @@ export class JobStore extends JobStoreObject {
 
 	protected override engineFolders(): Pick<EngineFolders, "delete"> {
 		return current.services.engineFolders;
+	}
+
+	protected override log(error: AiError): void {
+		current.services.log(error, "");
 	}
 }
 

@@ -38,14 +38,15 @@ export class EngineFolders {
 			const status = blob && (await this.#call(setting, "PUT", `${path}/${name}`, blob.body));
 			// The adapter was deleted meanwhile.
 			if (status === undefined || status === GONE) throw new AiError("adapterIncomplete");
-			if (status !== WRITTEN) throw unwritable(setting);
+			if (status !== WRITTEN) throw refused(setting, status);
 		}
 	}
 
 	/** Deletes the files of an adapter from all folders. They are not written again. Throws if a folder keeps them. */
 	async delete(id: string): Promise<void> {
 		if (this.#services.address === undefined) return;
-		if ((await this.#call(ANY_FOLDER, "DELETE", `/${id}`)) !== WRITTEN) throw unwritable(ANY_FOLDER);
+		const status = await this.#call(ANY_FOLDER, "DELETE", `/${id}`);
+		if (status !== WRITTEN) throw refused(ANY_FOLDER, status);
 	}
 
 	/** Returns the status. `setting`: that of the folder. */
@@ -83,7 +84,13 @@ const GONE = 410;
 
 const ANY_FOLDER = "adapters.folder of a backend";
 
-const unwritable = (setting: string, cause?: unknown): AiError =>
+const refused = (setting: string, status: number): AiError => {
+	const error = unwritable(setting, new Error(`The process that writes the folder answered ${status}`));
+	error.place = { store: "ADAPTERS_BINDING", setting, status };
+	return error;
+};
+
+const unwritable = (setting: string, cause: unknown): AiError =>
 	new AiError("storageUnavailable", `The folder of fine-tunes cannot be written (${setting})`, { cause });
 
 /** Deletes the bytes of an adapter that no request finds any more: those of the account, and those in the folders. Throws if some are left. */

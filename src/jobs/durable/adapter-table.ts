@@ -102,15 +102,16 @@ export class AdapterTable {
 			.map(({ id }) => id);
 	}
 
-	/** The bytes of a deleted adapter are gone. */
-	forget(id: string): void {
-		this.#sql.exec("DELETE FROM deleted_adapters WHERE id = ?", id);
-	}
-
-	delete(id: string): void {
+	/** Hides it from requests. */
+	hide(id: string): void {
 		this.#sql.exec("INSERT OR IGNORE INTO deleted_adapters VALUES (?)", id);
 		this.#sql.exec("DELETE FROM adapter_files WHERE adapter = ?", id);
 		this.#sql.exec("DELETE FROM adapters WHERE id = ?", id);
+	}
+
+	/** The bytes of a hidden adapter are gone. */
+	forget(id: string): void {
+		this.#sql.exec("DELETE FROM deleted_adapters WHERE id = ?", id);
 	}
 
 	#rows(condition: string, ...values: SqlStorageValue[]): AdapterRow[] {

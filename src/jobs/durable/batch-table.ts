@@ -61,9 +61,10 @@ export class BatchTable {
 		);
 	}
 
+	/** A batch that has ended or is hidden stays as it is, whatever its runs still write. */
 	write(record: BatchRecord): void {
 		this.#sql.exec(
-			"UPDATE batches SET record = ?, kept_until = ? WHERE id = ?",
+			"UPDATE batches SET record = ?, kept_until = ? WHERE id = ? AND kept_until = 0",
 			JSON.stringify(record),
 			hasEnded(record) ? (record.endedAt ?? record.createdAt) + KEPT_MS : 0,
 			record.id,
@@ -120,12 +121,12 @@ export class BatchTable {
 		return { batches: before === undefined ? batches : batches.reverse(), hasMore: rows.length > limit };
 	}
 
-	/** Nothing finds it any more. */
-	expire(id: string, now: number): void {
+	/** Hides it from requests. */
+	hide(id: string, now: number): void {
 		this.#sql.exec("UPDATE batches SET kept_until = ? WHERE id = ?", now, id);
 	}
 
-	delete(id: string, now: number): void {
+	forget(id: string, now: number): void {
 		const deleted = this.#sql.exec<{ api: string; seq: number; owner: string }>(
 			"DELETE FROM batches WHERE id = ? RETURNING api, seq, owner",
 			id,

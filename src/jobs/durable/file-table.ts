@@ -85,12 +85,12 @@ export class FileTable {
 		return { ok: false, missing: { kind: "file", id, ...(isKept && { foreign: true }) } };
 	}
 
-	/** Nothing finds it any more. */
-	expire(id: string, now: number): void {
+	/** Hides it from requests. */
+	hide(id: string, now: number): void {
 		this.#sql.exec("UPDATE files SET expires_at = ? WHERE id = ?", now, id);
 	}
 
-	delete(id: string, now: number): void {
+	forget(id: string, now: number): void {
 		const deleted = this.#sql.exec<{ id: string; seq: number; owner: string }>(
 			"DELETE FROM files WHERE id = ? RETURNING id, seq, owner",
 			id,

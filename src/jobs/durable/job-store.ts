@@ -1,17 +1,20 @@
 /** The `JobStore` object: the files, batches and adapters of one account. The bytes of files are stored objects (`src/storage/blobs`). */
 import { DurableObject } from "cloudflare:workers";
 import { eraseObject } from "../../core/erase-object.ts";
+import { type AiError, toAiError } from "../../core/errors.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { deleteAdapterBytes, type EngineFolders } from "../adapters/engine-folders.ts";
 import { batchItem } from "../batches/batch-item.ts";
+import type { BatchRecord } from "../batches/records.ts";
 import { fileKey, type JobUsage, ownInputKey } from "../records.ts";
 import { BatchRuns } from "./batch-runs.ts";
+import { EXPIRED } from "./failed-deletions.ts";
 import { JobTables } from "./job-tables.ts";
 import { StoredAdapters } from "./stored-adapters.ts";
 import { StoredBatches } from "./stored-batches.ts";
 import { StoredFiles } from "./stored-files.ts";
 
-/** After a call of the storage that failed. */
+/** After a call of the queue that failed. */
 const TRY_AGAIN_MS = 60_000;
 
 export abstract class JobStoreObject extends DurableObject {
@@ -25,6 +28,7 @@ export abstract class JobStoreObject extends DurableObject {
 	/** The Worker's class has it (`index.ts`). */
 	protected abstract storage(): Storage;
 	protected abstract engineFolders(): Pick<EngineFolders, "delete">;
+	protected abstract log(error: AiError): void;
 
 	files(): StoredFiles {
 		return new StoredFiles(this.#tables);
@@ -51,45 +55,60 @@ export abstract class JobStoreObject extends DurableObject {
 		return eraseObject(this.ctx, { constant: ["line_counts", "discarded_lines"] });
 	}
 
-	/** Deletes what has expired or was removed, and puts batches into the queue that are not there. */
+	/** Deletes what has expired or is hidden, and puts batches into the queue that are not there. */
 	override async alarm(): Promise<void> {
-		const { account } = this.#tables;
+		const tables = this.#tables;
+		const { account } = tables;
 		if (account === undefined) return;
+		const now = Date.now();
+		if ((tables.failedDeletions.times(now).get(EXPIRED) ?? 0) <= now)
+			await this.#delete(EXPIRED, () => this.#deleteExpired(account));
 		try {
-			await this.#deleteExpired(account);
-			const open = this.#tables.batches.open();
-			await this.storage().queue.enqueue(open.map(({ id }) => batchItem(account, id)));
-			// At the end: a folder may refuse for a long time.
-			await this.#deleteAdapters(account);
-		} catch {
-			// The storage, the queue or a folder of adapters is full or unreachable.
-			return this.#tables.scheduleAt(Date.now() + TRY_AGAIN_MS);
+			await this.storage().queue.enqueue(tables.batches.open().map(({ id }) => batchItem(account, id)));
+		} catch (error) {
+			// The queue is full or unreachable.
+			this.log(toAiError(error));
+			await tables.scheduleAt(Date.now() + TRY_AGAIN_MS);
 		}
-		await this.#tables.schedule();
-	}
-
-	async #deleteAdapters(account: string): Promise<void> {
-		const { adapters } = this.#tables;
+		// At the end: a folder may refuse for a long time.
 		const services = { engineFolders: this.engineFolders(), storage: this.storage() };
-		for (const id of adapters.deleted()) {
-			await deleteAdapterBytes(account, id, services);
-			adapters.forget(id);
+		for (const id of tables.deletableAdapters(now))
+			await this.#delete(id, async () => {
+				await deleteAdapterBytes(account, id, services);
+				tables.adapters.forget(id);
+			});
+		await tables.schedule();
+	}
+
+	/** A deletion that fails delays no other one. A later alarm repeats it. */
+	async #delete(id: string, deletion: () => Promise<void>): Promise<void> {
+		const { failedDeletions } = this.#tables;
+		try {
+			await deletion();
+			failedDeletions.delete(id);
+		} catch (error) {
+			this.log(toAiError(error));
+			failedDeletions.add(id, Date.now());
 		}
 	}
 
-	/** A row dies after its bytes, so that none remain. */
+	/** A row dies after its bytes, so that none remain. Throws the first failure, after it has tried all. */
 	async #deleteExpired(account: string): Promise<void> {
 		const { batches, files } = this.#tables;
 		const now = Date.now();
 		const blobs = this.storage().blobs(account);
 		const expired = files.expired(now).filter((id) => !this.#tables.isInput(id));
-		await blobs.delete(expired.map(fileKey));
-		for (const id of expired) files.delete(id, now);
-		for (const batch of batches.expired(now)) {
-			const { id, outputFile } = batch;
+		const deleteFiles = async (): Promise<void> => {
+			await blobs.delete(expired.map(fileKey));
+			for (const id of expired) files.forget(id, now);
+		};
+		const deleteBatch = async ({ api, id, outputFile }: BatchRecord): Promise<void> => {
 			// Files of OpenAI's results have an expiry of their own.
-			await blobs.delete([ownInputKey(id), ...(batch.api === "openai" ? [] : [fileKey(outputFile ?? "")])]);
-			batches.delete(id, now);
-		}
+			await blobs.delete([ownInputKey(id), ...(api === "openai" ? [] : [fileKey(outputFile ?? "")])]);
+			batches.forget(id, now);
+		};
+		const deletions = [deleteFiles(), ...batches.expired(now).map(deleteBatch)];
+		const failed = (await Promise.allSettled(deletions)).find(({ status }) => status === "rejected");
+		if (failed?.status === "rejected") throw failed.reason;
 	}
 }

@@ -5,6 +5,7 @@ import type { JobUsage } from "../records.ts";
 import { AdapterTable } from "./adapter-table.ts";
 import { BatchTable } from "./batch-table.ts";
 import { BillTable } from "./bill-table.ts";
+import { EXPIRED, FailedDeletions } from "./failed-deletions.ts";
 import { FileTable } from "./file-table.ts";
 import { LineTable } from "./line-table.ts";
 
@@ -20,6 +21,8 @@ const MIN_ALARM_MS = 10_000;
 /** The request that deletes an adapter deletes its bytes too. The alarm deletes what is left. */
 const DELETE_AFTER_MS = 60_000;
 const SECOND_MS = 1_000;
+/** A folder of adapters may answer after two minutes, and an alarm ends after 15 on Cloudflare. */
+const ADAPTERS_AT_ONCE = 5;
 
 export class JobTables {
 	readonly adapters: AdapterTable;
@@ -27,6 +30,7 @@ export class JobTables {
 	readonly batches: BatchTable;
 	readonly lines: LineTable;
 	readonly bills: BillTable;
+	readonly failedDeletions: FailedDeletions;
 	readonly #storage: DurableObjectStorage;
 
 	constructor(storage: DurableObjectStorage) {
@@ -38,6 +42,7 @@ export class JobTables {
 		this.batches = new BatchTable(sql);
 		this.lines = new LineTable(sql);
 		this.bills = new BillTable(sql);
+		this.failedDeletions = new FailedDeletions(sql);
 	}
 
 	get account(): string | undefined {
@@ -72,14 +77,31 @@ export class JobTables {
 		return this.batches.open().some((batch) => batch.inputFile === file && !hasEnded(batch));
 	}
 
-	/** Sets the alarm to the first expiry, or to the time when batches must be in the queue, or deleted adapters must be gone. */
+	/** Some adapters whose bytes may be deleted now, those first that have waited longest. */
+	deletableAdapters(now: number): string[] {
+		const times = this.failedDeletions.times(now);
+		const timeOf = (id: string): number => times.get(id) ?? 0;
+		return this.adapters
+			.deleted()
+			.filter((id) => timeOf(id) <= now)
+			.sort((one, other) => timeOf(one) - timeOf(other))
+			.slice(0, ADAPTERS_AT_ONCE);
+	}
+
+	/** Sets the alarm to the first expiry, or to the time when batches must be in the queue, or deletions must be repeated. */
 	async schedule(): Promise<void> {
-		const times = [this.files.nextExpiry(), this.batches.nextExpiry()];
-		if (this.batches.open().length > 0) times.push(Date.now() + ENQUEUE_AFTER_MS);
-		if (this.adapters.deleted().length > 0) times.push(Date.now() + DELETE_AFTER_MS);
-		const next = Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY));
+		const now = Date.now();
+		const failed = this.failedDeletions.times(now);
+		const expiry = Math.min(
+			this.files.nextExpiry() ?? Number.POSITIVE_INFINITY,
+			this.batches.nextExpiry() ?? Number.POSITIVE_INFINITY,
+		);
+		const times = [Math.max(expiry, failed.get(EXPIRED) ?? 0)];
+		if (this.batches.open().length > 0) times.push(now + ENQUEUE_AFTER_MS);
+		for (const id of this.adapters.deleted()) times.push(failed.get(id) ?? now + DELETE_AFTER_MS);
+		const next = times.reduce((first, time) => Math.min(first, time));
 		// An expired file stays while a batch reads it.
-		if (next < Number.POSITIVE_INFINITY) await this.scheduleAt(Math.max(next, Date.now() + MIN_ALARM_MS));
+		if (next < Number.POSITIVE_INFINITY) await this.scheduleAt(Math.max(next, now + MIN_ALARM_MS));
 	}
 
 	/** Sets the alarm to this time, unless there is an earlier one. */

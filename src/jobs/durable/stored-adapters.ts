@@ -56,7 +56,7 @@ export class StoredAdapters extends RpcTarget {
 		const adapter = adapters.byId(id);
 		if (!adapter) {
 			// It was deleted meanwhile, and perhaps before the bytes of this file were stored.
-			await this.remove(id);
+			await this.hide(id);
 			return { ok: false, reason: "missing" };
 		}
 		if (isComplete(adapter)) return { ok: false, reason: "complete" };
@@ -75,14 +75,17 @@ export class StoredAdapters extends RpcTarget {
 		};
 	}
 
-	/** Nothing finds it any more. The alarm deletes its bytes, unless the caller does that before and calls `forget`. */
-	async remove(id: string): Promise<void> {
-		this.#tables.adapters.delete(id);
+	/** Hides it from requests. The alarm deletes its bytes, unless the caller deletes them and calls `forget`. */
+	async hide(id: string): Promise<void> {
+		// The data of the account were deleted, and an alarm would not know whose the bytes are.
+		if (this.#tables.account === undefined) return;
+		this.#tables.adapters.hide(id);
 		await this.#tables.schedule();
 	}
 
-	/** The bytes of a removed adapter are gone. */
+	/** The bytes of a hidden adapter are gone. */
 	forget(id: string): void {
 		this.#tables.adapters.forget(id);
+		this.#tables.failedDeletions.delete(id);
 	}
 }

@@ -58,15 +58,15 @@ export class StoredBatches extends RpcTarget {
 		return cancelling;
 	}
 
-	/** Only one that has ended. Nothing finds it any more. The alarm deletes its bytes, unless the caller does that before and calls `remove`. */
-	async expire(id: string): Promise<void> {
-		this.#tables.batches.expire(id, Date.now());
+	/** Only one that has ended. Hides it from requests. The alarm deletes its bytes, unless the caller deletes them and calls `forget`. */
+	async hide(id: string): Promise<void> {
+		this.#tables.batches.hide(id, Date.now());
 		await this.#tables.schedule();
 	}
 
 	/** Only one that has ended, or was not put into the queue. */
-	remove(id: string): void {
+	forget(id: string): void {
 		this.#tables.lines.delete(id);
-		this.#tables.batches.delete(id, Date.now());
+		this.#tables.batches.forget(id, Date.now());
 	}
 }

@@ -22,10 +22,12 @@ export class StoredFiles extends RpcTarget {
 		return true;
 	}
 
-	/** After an upload. */
-	async complete(file: FileRecord): Promise<void> {
+	/** After an upload. Returns false if the data of the account were deleted meanwhile. */
+	async complete(file: FileRecord): Promise<boolean> {
+		if (this.#tables.account === undefined) return false;
 		this.#tables.files.put(file);
 		await this.#tables.schedule();
+		return true;
 	}
 
 	get(id: string, scope: Scope): FoundJob<FileRecord> {
@@ -37,18 +39,18 @@ export class StoredFiles extends RpcTarget {
 	}
 
 	/**
-	 * Nothing finds the file any more. The alarm deletes its bytes, unless the caller does that before and calls `remove`. Returns false if
-	 * a batch that has not ended reads it.
+	 * Hides it from requests. The alarm deletes its bytes, unless the caller deletes them and calls `forget`. Returns false if a batch that
+	 * has not ended reads it.
 	 */
-	async expire(id: string): Promise<boolean> {
+	async hide(id: string): Promise<boolean> {
 		if (this.#tables.isInput(id)) return false;
-		this.#tables.files.expire(id, Date.now());
+		this.#tables.files.hide(id, Date.now());
 		await this.#tables.schedule();
 		return true;
 	}
 
-	/** The caller has deleted the bytes. */
-	remove(id: string): void {
-		this.#tables.files.delete(id, Date.now());
+	/** The bytes of a hidden file are gone. */
+	forget(id: string): void {
+		this.#tables.files.forget(id, Date.now());
 	}
 }

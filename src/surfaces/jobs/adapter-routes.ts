@@ -8,7 +8,7 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { didYouMean } from "../../core/did-you-mean.ts";
-import { AiError, toAiError } from "../../core/errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { resultWithin } from "../../core/with-timeout.ts";
 import { parseFields, readStored } from "../../http/account-request.ts";
@@ -24,6 +24,7 @@ import { answer } from "../answer.ts";
 import { AI } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import { noSuchAdapter, storeAdapterFile } from "./adapter-upload.ts";
+import { deleteBytes } from "./delete-bytes.ts";
 
 const MAX_NAME_CHARACTERS = 128;
 const MAX_DESCRIPTION_CHARACTERS = 1_024;
@@ -192,16 +193,13 @@ async function find(c: Context, { caller, services }: AppCall): Promise<AdapterR
 }
 
 async function remove(c: Context, call: AppCall): Promise<Response> {
-	const { caller, id: requestId, services } = call;
+	const { caller, services } = call;
 	const { account } = caller;
 	const { id } = await find(c, call);
-	await services.jobs.adapters(account, (adapters) => adapters.remove(id));
-	try {
+	await services.jobs.adapters(account, (adapters) => adapters.hide(id));
+	await deleteBytes(async () => {
 		await deleteAdapterBytes(account, id, services);
 		await services.jobs.adapters(account, (adapters) => adapters.forget(id));
-	} catch (error) {
-		// The alarm of the account's object deletes the rest.
-		services.log(toAiError(error), requestId);
-	}
+	}, call);
 	return envelope({ id });
 }

@@ -31,7 +31,7 @@ type CheckedFile = Pick<AdapterFile, "name" | "bytes" | "rank">;
 export async function storeAdapterFile(
 	request: Request,
 	adapter: AdapterRecord,
-	{ caller, services }: AppCall,
+	{ caller, id: requestId, services }: AppCall,
 ): Promise<AdapterRecord> {
 	if (isComplete(adapter)) throw immutable();
 	const { account } = caller;
@@ -57,7 +57,7 @@ export async function storeAdapterFile(
 	};
 	/** Bytes that cannot be deleted now are deleted with the adapter. */
 	const drop = async (unused: string): Promise<void> => {
-		await blobs.delete(unused).catch((cause: unknown) => services.log(toAiError(cause), ""));
+		await blobs.delete(unused).catch((cause: unknown) => services.log(toAiError(cause), requestId));
 	};
 	let file: CheckedFile;
 	try {

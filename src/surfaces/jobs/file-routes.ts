@@ -24,8 +24,9 @@ import { type FileRecord, type FilesQuery, fileKey } from "../../jobs/records.ts
 import { inScope } from "../../responses/client/stored-responses.ts";
 import { answer } from "../answer.ts";
 import type { AppCall, AppRouteDeclaration } from "../route.ts";
+import { deleteFile } from "./delete-bytes.ts";
 import { anthropicFile, anthropicUpload, openAiFile, openAiUpload } from "./file-formats.ts";
-import { deleteFile, storeUpload } from "./upload.ts";
+import { storeUpload } from "./upload.ts";
 
 const DEFAULT_OPENAI_LIMIT = 10_000;
 const DEFAULT_ANTHROPIC_LIMIT = 20;
@@ -179,9 +180,8 @@ function anthropicQuery(c: Context): FilesQuery {
 }
 
 async function remove(c: Context, call: AppCall): Promise<Response> {
-	const { caller, services } = call;
 	const { id } = await find(c, call);
-	if (!(await deleteFile(caller.account, id, services)))
+	if (!(await deleteFile(id, call)))
 		throw new AiError(
 			"invalidRequest",
 			"The file is the input of a batch that has not ended: cancel the batch",

@@ -1,5 +1,5 @@
 /** Creates, finds, lists, cancels and deletes batches, for all APIs. */
-import { AiError, toAiError } from "../../core/errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { inBoundGateway } from "../../gateways/run/bound-caller.ts";
 import { gatewayOfHeaders } from "../../gateways/run/model-in-gateway.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
@@ -19,6 +19,7 @@ import { fileKey, ownInputKey } from "../../jobs/records.ts";
 import { concat } from "../../media/bytes.ts";
 import { inScope, scopeOf } from "../../responses/client/stored-responses.ts";
 import type { AppCall } from "../route.ts";
+import { deleteBytes } from "./delete-bytes.ts";
 
 /** The caller, who is verified, and the services. */
 export type BatchCall = Pick<AppCall, "caller" | "services">;
@@ -57,7 +58,7 @@ export async function createBatch(
 		);
 	// If the process ends before that, the account's object enqueues it.
 	await storage.queue.enqueue(batchItem(account, record.id)).catch(async (refusal) => {
-		await jobs.batches(account, (batches) => batches.remove(record.id));
+		await jobs.batches(account, (batches) => batches.forget(record.id));
 		throw refusal;
 	});
 }
@@ -156,20 +157,18 @@ export async function batchResults(
 }
 
 /** Deletes a batch that has ended, with its requests and results. */
-export async function deleteBatch(record: BatchRecord, { caller, services }: BatchCall): Promise<void> {
+export async function deleteBatch(record: BatchRecord, call: AppCall): Promise<void> {
+	const { caller, services } = call;
 	const { id, outputFile } = record;
 	if (!hasEnded(record))
 		throw new AiError("invalidRequest", `The batch ${id} has not ended: cancel it, and wait for its end`);
 	const keys = [ownInputKey(id), ...(outputFile === undefined ? [] : [fileKey(outputFile)])];
 	const { account } = caller;
-	await services.jobs.batches(account, (batches) => batches.expire(id));
-	try {
+	await services.jobs.batches(account, (batches) => batches.hide(id));
+	await deleteBytes(async () => {
 		await services.storage.blobs(account).delete(keys);
-		await services.jobs.batches(account, (batches) => batches.remove(id));
-	} catch (error) {
-		// The alarm of the account's object deletes the rest.
-		services.log(toAiError(error), "");
-	}
+		await services.jobs.batches(account, (batches) => batches.forget(id));
+	}, call);
 }
 
 /** A batch that waits starts at once, to store its results. */

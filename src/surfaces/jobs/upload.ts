@@ -2,9 +2,9 @@
 import { AiError, toAiError } from "../../core/errors.ts";
 import { formParts } from "../../jobs/files/form-parts.ts";
 import { type FileRecord, fileKey } from "../../jobs/records.ts";
-import type { JobsServices } from "../../jobs/services.ts";
 import { scopeOf } from "../../responses/client/stored-responses.ts";
 import type { AppCall } from "../route.ts";
+import { deleteFile } from "./delete-bytes.ts";
 import { fieldText, inUploadTime } from "./form-body.ts";
 
 const MAX_FIELDS = 50;
@@ -23,9 +23,10 @@ type ReadRecord = (form: UploadedForm, createdAt: number) => Pick<FileRecord, "p
 /** Stores the file of a form. `id`: of the new file. What was stored is deleted if the form is invalid. */
 export async function storeUpload(
 	request: Request,
-	{ caller, services }: AppCall,
+	call: AppCall,
 	{ id, read }: { id: string; read: ReadRecord },
 ): Promise<FileRecord> {
+	const { caller, services } = call;
 	const { jobs, storage } = services;
 	const { account } = caller;
 	const blobs = storage.blobs(account);
@@ -41,29 +42,13 @@ export async function storeUpload(
 		const record = read(form, createdAt);
 		if (!form.file) throw new AiError("invalidRequest", "file: expected a file, found nothing");
 		const file: FileRecord = { id, owner, createdAt, ...form.file, ...record };
-		await jobs.files(account, (files) => files.complete(file));
+		if (!(await jobs.files(account, (files) => files.complete(file)))) throw new AiError("noSuchFile");
 		return file;
 	} catch (thrown) {
 		// If the process ends before that, the row expires.
-		await deleteFile(account, id, services).catch((cause: unknown) => services.log(toAiError(cause), ""));
+		await deleteFile(id, call).catch((cause: unknown) => services.log(toAiError(cause), call.id));
 		throw thrown;
 	}
-}
-
-/** What cannot be deleted now is deleted by the alarm of the account's object. Returns false if a batch that has not ended reads the file. */
-export async function deleteFile(
-	account: string,
-	id: string,
-	{ jobs, log, storage }: Pick<JobsServices, "jobs" | "log" | "storage">,
-): Promise<boolean> {
-	if (!(await jobs.files(account, (files) => files.expire(id)))) return false;
-	try {
-		await storage.blobs(account).delete(fileKey(id));
-		await jobs.files(account, (files) => files.remove(id));
-	} catch (error) {
-		log(toAiError(error), "");
-	}
-	return true;
 }
 
 /** `path`: the name with its folders. */

@@ -25,7 +25,7 @@ it("a list of files", () =>
 		files.put({ id: "a", owner: "mine", ...fields });
 		files.put({ id: "b", owner: "mine", ...fields });
 		files.put({ id: "c", owner: "yours", ...fields });
-		files.delete("b", 0);
+		files.forget("b", 0);
 		const after = (scope: typeof MINE) =>
 			files.page({ limit: 10, order: "desc", after: "b" }, scope, 0)?.files.map(({ id }) => id);
 		expect([after(MINE), after(ALL), after(YOURS)]).toEqual([["a"], ["a"], undefined]);
@@ -37,7 +37,7 @@ it("a list of batches", () =>
 		const request = { credential: { kind: "operator" }, headers: [] } as never;
 		batches.insert(record("a", "mine", "anthropic"), request);
 		batches.insert(record("b", "mine", "anthropic"), request);
-		batches.delete("b", 0);
+		batches.forget("b", 0);
 		const after = (scope: typeof MINE, api: BatchApi = "anthropic") =>
 			batches.page({ api, limit: 10, after: "b" }, scope, 0)?.batches.map(({ id }) => id);
 		expect([after(MINE), after(ALL), after(YOURS)]).toEqual([["a"], ["a"], undefined]);

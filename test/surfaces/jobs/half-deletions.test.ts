@@ -1,7 +1,7 @@
-/** A deletion that fails after it has begun: nothing finds the object any more, and the alarm of the account deletes the rest. */
-import { runDurableObjectAlarm } from "cloudflare:test";
+/** A deletion that fails after it has begun: requests do not find the object any more, and the alarm of the account deletes the rest. */
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { configure } from "../../../src/config/index.ts";
 import { AiError } from "../../../src/core/errors.ts";
 import { type BatchRecord, NO_USAGE } from "../../../src/jobs/batches/records.ts";
@@ -16,6 +16,10 @@ const MODEL = "@cf/mistral/mistral-7b-instruct-v0.2-lora";
 const ANTHROPIC = { "anthropic-version": "2023-06-01" };
 const ACCOUNT = "local";
 
+afterEach(() => {
+	vi.restoreAllMocks();
+});
+
 /** A gateway whose account's object is known. Its storage is shared, as the object itself calls it. */
 function gatewayWithAlarm() {
 	const gateway = testGateway();
@@ -25,9 +29,13 @@ function gatewayWithAlarm() {
 	const name = crypto.randomUUID();
 	let isBroken = false;
 	const logged: unknown[] = [];
+	const requestIds: string[] = [];
 	services.uuid = () => crypto.randomUUID();
 	services.jobs = new Jobs({ object: () => jobCalls(namespace, name), bounds: services.jobs.bounds });
-	services.log = (error) => void logged.push(error.key);
+	services.log = (error, requestId) => {
+		logged.push(error.key);
+		requestIds.push(requestId);
+	};
 	const unreachable = () => Promise.reject(new AiError("storageUnavailable"));
 	services.storage = {
 		...storage,
@@ -46,7 +54,7 @@ function gatewayWithAlarm() {
 		return send("POST", path, { body });
 	};
 	return {
-		...{ form, logged, send, services },
+		...{ form, logged, requestIds, send, services },
 		async whileBroken<Result>(work: () => Promise<Result>): Promise<Result> {
 			isBroken = true;
 			try {
@@ -58,15 +66,51 @@ function gatewayWithAlarm() {
 		keys: async (part: string) =>
 			(await storage.blobs(ACCOUNT).list()).blobs.map(({ key }) => key).filter((key) => key.includes(part)),
 		alarm: () => runDurableObjectAlarm(namespace.getByName(name)),
+		nextAlarm: () => runInDurableObject(namespace.getByName(name), (_, state) => state.storage.getAlarm()),
+		/** Deletes all rows. Returns how many there were. */
+		erase: () => namespace.getByName(name).erase(),
+		/** The alarm cannot delete bytes whose key has this part. */
+		keepInAlarm: (part: string) =>
+			runInDurableObject(namespace.getByName(name), (object) => {
+				const refusing = (account: string) => {
+					const blobs = storage.blobs(account);
+					const unlessKept = (work: () => Promise<number>, keys: string | readonly string[]) =>
+						String(keys).includes(part) ? unreachable() : work();
+					return Object.assign(storage.blobs(account), {
+						delete: (keys: string | string[]) => unlessKept(() => blobs.delete(keys), keys),
+						deletePrefix: (prefix: string) => unlessKept(() => blobs.deletePrefix(prefix), prefix),
+					});
+				};
+				Object.assign(object, {
+					storage: () => ({ ...storage, blobs: refusing }),
+					log: (error: AiError) => void logged.push(error.key),
+				});
+			}),
 	};
 }
 
 type GatewayWithAlarm = ReturnType<typeof gatewayWithAlarm>;
 
+async function batchOf({ services }: GatewayWithAlarm, status: BatchRecord["status"]) {
+	const id = `msgbatch_${crypto.randomUUID()}`;
+	const record: BatchRecord = {
+		...{ id, owner: "operator", api: "anthropic", endpoint: "/messages", inputKey: `batches/${id}` },
+		...{ status, outputFile: id, createdAt: Date.now(), expiresAt: Date.now() },
+		...{ total: 1, succeeded: 1, failed: 0, unfinished: 0, mistakes: [], usage: NO_USAGE },
+	};
+	const request = { caller: { account: ACCOUNT, credential: { kind: "operator" as const } }, headers: [] };
+	await services.jobs.batches(ACCOUNT, (batches) =>
+		batches.create(record, { request }, services.jobs.bounds),
+	);
+	const blobs = services.storage.blobs(ACCOUNT);
+	for (const key of [`batches/${id}`, `files/${id}`]) await blobs.put(key, new Uint8Array(3));
+	return { id, path: `/v1/messages/batches/${id}`, list: "/v1/messages/batches", bytes: 2 };
+}
+
 /** Each makes one object, and returns its id and the paths that delete and list it. */
 const KINDS = {
-	async adapter({ form, send }: GatewayWithAlarm) {
-		const init = { body: JSON.stringify({ model: MODEL, name: "support" }) };
+	async adapter({ form, send }: GatewayWithAlarm, name = "support") {
+		const init = { body: JSON.stringify({ model: MODEL, name }) };
 		const { body } = await send("POST", "/finetunes", init);
 		const { id } = body.result as { id: string };
 		for (const [file_name, content] of [
@@ -81,21 +125,7 @@ const KINDS = {
 		const { id } = (await form("/v1/files", { purpose: "batch", file })).body as { id: string };
 		return { id, path: `/v1/files/${id}`, list: "/v1/files", bytes: 1 };
 	},
-	async batch({ services }: GatewayWithAlarm) {
-		const id = `msgbatch_${crypto.randomUUID()}`;
-		const record: BatchRecord = {
-			...{ id, owner: "operator", api: "anthropic", endpoint: "/messages", inputKey: `batches/${id}` },
-			...{ status: "completed", outputFile: id, createdAt: Date.now(), expiresAt: Date.now() },
-			...{ total: 1, succeeded: 1, failed: 0, unfinished: 0, mistakes: [], usage: NO_USAGE },
-		};
-		const request = { caller: { account: ACCOUNT, credential: { kind: "operator" as const } }, headers: [] };
-		await services.jobs.batches(ACCOUNT, (batches) =>
-			batches.create(record, { request }, services.jobs.bounds),
-		);
-		const blobs = services.storage.blobs(ACCOUNT);
-		for (const key of [`batches/${id}`, `files/${id}`]) await blobs.put(key, new Uint8Array(3));
-		return { id, path: `/v1/messages/batches/${id}`, list: "/v1/messages/batches", bytes: 2 };
-	},
+	batch: (gateway: GatewayWithAlarm) => batchOf(gateway, "completed"),
 };
 
 it.each(Object.entries(KINDS))(
@@ -110,6 +140,7 @@ it.each(Object.entries(KINDS))(
 			status: 200,
 		});
 		expect(logged).toEqual(["storageUnavailable"]);
+		expect(gateway.requestIds).toEqual([expect.stringMatching(/./)]);
 		expect(await listed()).not.toContain(id);
 		expect((await send("DELETE", path, { headers: ANTHROPIC })).status).toBe(404);
 		expect(await keys(id)).toHaveLength(bytes);
@@ -150,6 +181,77 @@ it("a file of an adapter that is deleted during its upload is deleted with the n
 		ok: false,
 		reason: "missing",
 	});
+	await gateway.alarm();
+	expect(await gateway.keys(id)).toEqual([]);
+});
+
+it.each(["adapter", "batch"] as const)(
+	"the alarm's deletion of one %s that fails is logged, delays no other, and is repeated after a minute",
+	async (kind) => {
+		const gateway = gatewayWithAlarm();
+		const { alarm, keys, logged, send, whileBroken } = gateway;
+		const stuck = await KINDS[kind](gateway, "stuck");
+		const others = [
+			await KINDS.adapter(gateway, "other"),
+			await KINDS.batch(gateway),
+			await KINDS.file(gateway),
+		];
+		for (const { path } of [stuck, ...others])
+			await whileBroken(() => send("DELETE", path, { headers: ANTHROPIC }));
+		logged.length = 0;
+		await gateway.keepInAlarm(stuck.id);
+		const now = Date.now();
+		expect(await alarm()).toBe(true);
+		expect(logged).toEqual(["storageUnavailable"]);
+		for (const { id } of others) expect(await keys(id)).toEqual([]);
+		expect(await keys(stuck.id)).toHaveLength(stuck.bytes);
+		expect(await gateway.nextAlarm()).toBeGreaterThanOrEqual(now + 60_000);
+		expect(await gateway.nextAlarm()).toBeLessThan(now + 100_000);
+		// Before that time an alarm for something else does not try.
+		await alarm();
+		expect(logged).toHaveLength(1);
+		await gateway.keepInAlarm("nothing");
+		vi.spyOn(Date, "now").mockReturnValue(now + 100_000);
+		expect(await alarm()).toBe(true);
+		expect(await keys(stuck.id)).toEqual([]);
+		expect(await gateway.nextAlarm()).toBeNull();
+	},
+);
+
+it("a file of an adapter, or a file, that ends its upload after the account was deleted leaves nothing", async () => {
+	const { erase, services } = gatewayWithAlarm();
+	const file = { name: "adapter_config.json", key: "adapters/a/late", bytes: 3, rank: 8 } as const;
+	expect(await services.jobs.adapters(ACCOUNT, (adapters) => adapters.setFile("a", file))).toMatchObject({
+		reason: "missing",
+	});
+	const record = { purpose: "batch", filename: "a", contentType: "text/plain", bytes: 1, createdAt: 0 };
+	const completed = services.jobs.files(ACCOUNT, (files) =>
+		files.complete({ id: "file-a", owner: "operator", ...record }),
+	);
+	expect(await completed).toBe(false);
+	expect(await erase()).toBe(0);
+});
+
+it("a deleted batch stays deleted when lines of its last run end", async () => {
+	const gateway = gatewayWithAlarm();
+	const { send, services, whileBroken } = gateway;
+	const { jobs } = services;
+	const { id, path, list } = await batchOf(gateway, "in_progress");
+	const run = { batch: id, fence: 1 };
+	await jobs.runs(ACCOUNT, async (runs) => {
+		await runs.begin(run);
+		await runs.giveUp(run, "The queue has given up");
+	});
+	await whileBroken(() => send("DELETE", path, { headers: ANTHROPIC }));
+	const ticket = crypto.randomUUID();
+	const ended = [
+		{ line: 1, ticket, settlements: [], outcome: { kind: "again", startAt: 0, counts: true } },
+	] as const;
+	const room = { maxBytes: 1e9, isDiskFull: false };
+	const late = { ended, delivered: [], claim: 0, room };
+	expect(await jobs.runs(ACCOUNT, (runs) => runs.exchange(run, late))).toMatchObject({ isStopping: true });
+	expect((await send("GET", path, { headers: ANTHROPIC })).status).toBe(404);
+	expect(JSON.stringify(await send("GET", list, { headers: ANTHROPIC }))).not.toContain(id);
 	await gateway.alarm();
 	expect(await gateway.keys(id)).toEqual([]);
 });
