@@ -18,7 +18,6 @@ import {
 import { REDACTED } from "../secrets.ts";
 
 export const MAX_KEYS = 200;
-export { MAX_CUSTOM_PROVIDERS };
 
 const TABLES = `
 CREATE TABLE IF NOT EXISTS provider_keys (

@@ -7,7 +7,7 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { idNotFound } from "../../core/not-found.ts";
-import { MAX_CUSTOM_PROVIDERS } from "../../gateways/durable/provider-access.ts";
+import { MAX_CUSTOM_PROVIDERS } from "../../gateways/gateway-bounds.ts";
 import {
 	type CustomProvider,
 	CustomProviderCreate,
