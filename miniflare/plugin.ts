@@ -165,8 +165,8 @@ const withHint = ({ problems }: ConfigError): ConfigError =>
 
 /** The gateway of a session that replays: it calls no engine and needs no key. What is not recorded, its simulator answers. */
 function offlineSource(options: Env, env: Env): Source {
-	const { account, ALIASES, LIMITS, MODELS } = options;
-	return readOptions({ account, ALIASES, LIMITS, MODELS }, env);
+	const { account } = options;
+	return readOptions({ account }, env);
 }
 
 async function sourceFor(options: Env, env: Env): Promise<Source> {

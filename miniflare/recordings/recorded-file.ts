@@ -23,7 +23,9 @@ export class RecordedFile {
 	readonly #store: RecordingStore;
 	/** By key. They have precedence over the file. */
 	readonly #recorded = new Map<string, { call: Call; answers: RecordedAnswers }>();
-	/** Tests whose earlier recordings are dropped. */
+	/** Tests whose earlier recordings are dropped when the first of their calls is recorded. */
+	readonly #restarted = new Set<string>();
+	/** Tests whose earlier recordings are dropped by the next write. */
 	readonly #dropped = new Set<string>();
 	/** Counts the changes. */
 	#version = 0;
@@ -43,8 +45,12 @@ export class RecordedFile {
 		return text === undefined ? [] : readRecordings(text);
 	}
 
-	/** Drops the recordings of a test, with the next call that is recorded. */
-	drop(test: string): void {
+	/** The first call of the test that is recorded drops its earlier recordings. */
+	restart(test: string): void {
+		this.#restarted.add(test);
+	}
+
+	#drop(test: string): void {
 		for (const [key, { call }] of this.#recorded) if (call.test === test) this.#recorded.delete(key);
 		this.#dropped.add(test);
 	}
@@ -54,6 +60,7 @@ export class RecordedFile {
 	 * not wait for it. An earlier text may arrive after a later one: then its caller writes again.
 	 */
 	async record(call: Call, answers: RecordedAnswers): Promise<void> {
+		if (call.test !== undefined && this.#restarted.delete(call.test)) this.#drop(call.test);
 		this.#recorded.set(keyOf(call), { call, answers });
 		this.#version++;
 		this.#writing++;

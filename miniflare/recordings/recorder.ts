@@ -80,7 +80,7 @@ export class Recorder {
 	}
 
 	#newScope(file: RecordedFile, test?: string): Scope {
-		if (this.#parts.settings.mode === "record" && test !== undefined) file.drop(test);
+		if (this.#parts.settings.mode === "record" && test !== undefined) file.restart(test);
 		return { file, test, calls: new Map(), recorded: new Map() };
 	}
 

@@ -1,5 +1,5 @@
 /** Finds keys in what would be written to a file of a repository. */
-import { isRecord } from "../../src/core/json.ts";
+import { isRecord, parseJson } from "../../src/core/json.ts";
 import { contains, PROFILES } from "../../src/gateways/profiles/profiles.ts";
 
 /** Shorter values are in ordinary texts. */
@@ -14,11 +14,21 @@ const { api_key: API_KEY } = PROFILES;
 export function hasSecret(value: object, secrets: readonly string[]): boolean {
 	const texts = new Map<string, string>();
 	collect(value, "", texts);
+	for (const text of [...texts.values()]) collectJson(text, texts);
 	const known = secrets.map((secret) => secret.trim()).filter(({ length }) => length >= SHORTEST_SECRET);
 	return [...texts.values()].some(
 		(text) =>
 			(API_KEY !== undefined && contains(text, API_KEY)) || known.some((secret) => text.includes(secret)),
 	);
+}
+
+/** The JSON that a text is or has in its lines of data. */
+function collectJson(text: string, texts: Map<string, string>): void {
+	const lines = text.matchAll(/^data: ?(.*)$/gm);
+	for (const json of [text, ...[...lines].map(([, data = ""]) => data)]) {
+		const value = parseJson(json);
+		if (typeof value === "object" && value !== null) collect(value, "json", texts);
+	}
 }
 
 /** `path`: of the value. All events of a stream have the same one. */

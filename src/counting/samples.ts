@@ -29,6 +29,8 @@ interface WavFormat {
 	bytesPerSecond: number;
 	/** Otherwise the format is compressed, and its rate is only declared. */
 	isFixedWidth: boolean;
+	/** Not all bits of a sample are valid, as in files of 24 bits in 32. Some decoders use the number of the valid ones as the width. */
+	isPartlyValid: boolean;
 }
 
 interface Wav extends WavFormat {
@@ -95,13 +97,14 @@ function formatAt(view: DataView, at: number, size: number): WavFormat | undefin
 			frameBytes === (channels * bits) / 8 &&
 			channels <= MAX_CHANNELS &&
 			samplesPerSecond <= MAX_RATE_HZ);
-	return isValid && bytesPerSecond > 0 ? { bytesPerSecond, isFixedWidth } : undefined;
+	const validBits = declared === EXTENSIBLE ? view.getUint16(at + 18, true) : bits;
+	const isPartlyValid = validBits !== 0 && validBits !== bits;
+	return isValid && bytesPerSecond > 0 ? { bytesPerSecond, isFixedWidth, isPartlyValid } : undefined;
 }
 
-/** The number of the format. `undefined` if it has none, or if not all bits of a sample are valid: some decoders use their number as its width. */
+/** The number of the format. `undefined` if it has none. */
 function subformatAt(view: DataView, at: number, size: number): number | undefined {
-	if (size < EXTENSIBLE_BYTES || ![0, view.getUint16(at + 14, true)].includes(view.getUint16(at + 18, true)))
-		return undefined;
+	if (size < EXTENSIBLE_BYTES) return undefined;
 	const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
 	return hasTextAt(bytes, at + 26, SUBFORMAT_END) ? view.getUint16(at + 24, true) : undefined;
 }

@@ -81,6 +81,6 @@ function wavSound(base64: string, head: Uint8Array, bytes: number): Sound {
 		bytes,
 		seconds: wav.dataBytes / wav.bytesPerSecond,
 		// Decoders may find the later chunks elsewhere.
-		maxSeconds: wav.bytesFromData / wav.bytesPerSecond,
+		...(!wav.isPartlyValid && { maxSeconds: wav.bytesFromData / wav.bytesPerSecond }),
 	};
 }

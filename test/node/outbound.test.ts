@@ -96,7 +96,7 @@ describe("the sources", () => {
 		"surfaces/operations/guard-counts.ts": "the request of its own connection guard",
 		"surfaces/operations/openapi.ts": "a file of the deployment",
 		"surfaces/responses/response-socket.ts": "the failure of its own route",
-		"surfaces/rpc/run-in-gateway.ts": "the answer of a model that it has read",
+		"surfaces/rpc/unwrapped-response.ts": "the answer of a model that it has read",
 	};
 	const WHOLE_READ = /\.(?:text|json|arrayBuffer|bytes|blob|formData)\(\)/;
 

@@ -7,7 +7,7 @@ import type { TaskCall } from "../../src/tasks/task.ts";
 import { promptTokens } from "../../src/tasks/text-generation/index.ts";
 import type { ChatInput } from "../../src/tasks/text-generation/types.ts";
 import { definitionOf } from "../../src/tasks/traits.ts";
-import { chunk, MP3_FRAME_SECONDS, modelOf, mp3, png, wav, wavChunks } from "./parts.ts";
+import { chunk, extensible, MP3_FRAME_SECONDS, modelOf, mp3, png, wav, wavChunks } from "./parts.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 
@@ -124,6 +124,7 @@ describe("the estimate of a chat", () => {
 		["a chunk of 60 KB before the sound", "wav", wavAfter(60_000, 320_000), [10, 10]],
 		["ADPCM with a false rate", "wav", ADPCM, unknown(ADPCM, "compressed")],
 		["samples of 12 bits", "wav", TWELVE_BITS, unknown(TWELVE_BITS, "samples")],
+		["samples with 12 of 16 bits valid", "wav", extensible(1, 12), [extensible(1, 12).length / 8_000, 1]],
 		["raw samples that begin as a WAV file", "pcm16", LOUD, unknown(LOUD, "samples")],
 		["a WAV file that is said to be MP3", "mp3", LOUD, unknown(LOUD, "compressed")],
 		["an MP3 that is said to be WAV", "wav", mp3(100), unknown(mp3(100), "compressed")],

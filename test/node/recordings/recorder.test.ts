@@ -232,6 +232,21 @@ describe("a recorder", () => {
 		return new Response(body, { headers });
 	}
 
+	it("keeps the earlier recordings of a test whose calls were not recorded again", async () => {
+		const { files, recorder } = recorderOf({});
+		recorder.begin(FILE, "one");
+		await recorder.answer(runOf("x"), gateway(json("old")));
+		const again = recorderOf({ mode: "record" }, files).recorder;
+		again.begin(FILE, "one");
+		await again.answer(runOf("x"), gateway(json({}, { status: 429 })));
+		again.begin(FILE, "two");
+		await again.answer(runOf("y"), gateway(json("new")));
+		expect(answersIn(files)).toEqual([
+			{ test: "one", input: "x", answers: ["old"] },
+			{ test: "two", input: "y", answers: ["new"] },
+		]);
+	});
+
 	it("replays a stream with its events, at once or at a multiple of its speed", async () => {
 		const { files, passTime, recorder, waits } = recorderOf({});
 		const parts = [
@@ -351,7 +366,17 @@ describe("a recorder", () => {
 			(response) => `data: ${JSON.stringify({ response })}\n\n`,
 		);
 		await (await recorder.answer(runOf("key"), gateway(streamOf(parts, passTime)))).text();
+		const deltas = ["sk-proj-0123456789", "abcdefghijklm"].map(
+			(text) => `event: delta\ndata: ${JSON.stringify({ delta: { text } })}\n\n`,
+		);
+		await (await recorder.answer(runOf("deltas"), gateway(streamOf(deltas, passTime)))).text();
+		const indented = JSON.stringify({ content: "Key:\nsk-proj-0123456789abcdefghij" }, null, 2);
+		await recorder.answer(
+			runOf("indented"),
+			gateway(new Response(indented, { headers: { "content-type": "application/json" } })),
+		);
 		expect(files.size).toBe(0);
+		expect(warnings).toHaveLength(3);
 		expect(warnings.pop()).toContain("its answer has a value that looks like a key");
 		await recorder.answer(runOf({ prompt: "Hello" }), gateway(json(1)));
 		const replaying = recorderOf({ mode: "replay" }, files);
