@@ -6,13 +6,8 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { AiError } from "../src/core/errors.ts";
 import { bindingFailure } from "./binding-failure.ts";
-import {
-	errorNamed,
-	searchRequest,
-	type WebSearchRequest,
-	WireGateway,
-	type WireParams,
-} from "./wire-gateway.ts";
+import { type WebSearchRequest, type WireParams, webSearchCall } from "./web-search-call.ts";
+import { errorNamed, WireGateway } from "./wire-gateway.ts";
 
 interface ForwarderEnv {
 	/** `…/ai/run/proxy` */
@@ -40,7 +35,7 @@ export default class Forwarder extends WorkerEntrypoint<ForwarderEnv> {
 	}
 
 	websearch(request: WebSearchRequest, params?: WireParams): Promise<Response> {
-		return forward(searchRequest(request, params), this.env);
+		return forward(new Request(...webSearchCall(request, params)), this.env);
 	}
 }
 

@@ -6,6 +6,7 @@
  */
 import { createRequire } from "node:module";
 import type { ProxyNodeBinding } from "miniflare";
+import { webSearchCall } from "./web-search-call.ts";
 
 const MINIFLARE = /[\\/]miniflare[\\/]dist[\\/]src[\\/]index\.js$/;
 
@@ -13,21 +14,11 @@ const MINIFLARE = /[\\/]miniflare[\\/]dist[\\/]src[\\/]index\.js$/;
 class Ai {}
 class VectorizeIndexImpl {}
 
-/** The argument of `websearch`. The gateway checks the other fields. */
-interface SearchRequest {
-	gatewayId: string;
-	[field: string]: unknown;
-}
-
 /** The runtime's class searches over RPC, and Miniflare cannot return that response. It can return that of `fetch`. */
 const searchOf =
 	(stub: object) =>
-	({ gatewayId, ...fields }: SearchRequest, { extraHeaders }: { extraHeaders?: object } = {}) =>
-		Reflect.get(stub, "fetch")("https://workers-binding.ai/websearch", {
-			method: "POST",
-			headers: { ...extraHeaders, "content-type": "application/json" },
-			body: JSON.stringify({ ...fields, options: { gateway: { id: gatewayId } } }),
-		});
+	(...search: Parameters<typeof webSearchCall>) =>
+		Reflect.get(stub, "fetch")(...webSearchCall(...search));
 
 const withClassAi: ProxyHandler<object> = {
 	get: (stub, property) => {

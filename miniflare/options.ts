@@ -173,14 +173,11 @@ function readEmbedded(options: Env, env: Env, platform?: string): EmbeddedSource
 }
 
 /** The values of the variables that the options of a source name. */
-export const secretsOf = (source: Source): string[] =>
-	source.kind === "url"
-		? source.token === undefined
-			? []
-			: [source.token]
-		: Object.entries(source.variables).flatMap(([name, value]) =>
-				typeof value === "string" && !settingNames().has(name) ? [value] : [],
-			);
+export function secretsOf(source: Source): string[] {
+	if (source.kind === "url") return source.token === undefined ? [] : [source.token];
+	const others = Object.entries(source.variables).filter(([name]) => !settingNames().has(name));
+	return others.map(([, value]) => value).filter((value) => typeof value === "string");
+}
 
 /** Returns a value that is not an object unchanged: `configure` reports it. */
 const withoutRates = (limits: unknown = {}): unknown =>

@@ -1,23 +1,6 @@
 /** Turns the calls that the runtime's `Ai` class makes over RPC into the requests that it sends otherwise. */
 import { RpcTarget } from "cloudflare:workers";
-
-const WIRE = "https://workers-binding.ai";
-
-/** The argument of `websearch`. The gateway checks the other fields. */
-export interface WebSearchRequest {
-	gatewayId: string;
-	[field: string]: unknown;
-}
-
-export interface WireParams {
-	extraHeaders?: Record<string, string>;
-}
-
-export function searchRequest({ gatewayId, ...fields }: WebSearchRequest, params?: WireParams): Request {
-	const headers = { ...params?.extraHeaders, "content-type": "application/json" };
-	const body = JSON.stringify({ ...fields, options: { gateway: { id: gatewayId } } });
-	return new Request(`${WIRE}/websearch`, { method: "POST", headers, body });
-}
+import { WIRE, type WireParams } from "./web-search-call.ts";
 
 /** `env.AI.gateway(id)` */
 export class WireGateway extends RpcTarget {

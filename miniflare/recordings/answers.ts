@@ -1,7 +1,14 @@
 /** Records a response while the caller reads it, and builds the response of a recording. */
 import { Buffer } from "node:buffer";
 import { parseJson } from "../../src/core/json.ts";
+import { EventSplitter } from "../../src/streams/event-splitter.ts";
+import { ObservedSource } from "../../src/streams/observed-source.ts";
+import { PulledStream } from "../../src/streams/pulled-stream.ts";
+import { frame, SSE_CONTENT_TYPE } from "../../src/streams/sse.ts";
 import type { Answer, Content, StreamEvent } from "./recording-file.ts";
+
+/** Keeps a byte order mark, because the replayed bytes are the recorded ones. */
+const DECODER = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
 /** The headers of the product and of Ganglion. Others belong to the connection. */
 const KEPT_HEADERS = /^(?:content-type|cf-aig?-.*|x-ganglion-.*)$/;
@@ -30,14 +37,31 @@ export function recordingResponse(
 	const { status } = response;
 	const headers = Object.fromEntries([...response.headers].filter(([name]) => KEPT_HEADERS.test(name)));
 	const type = headers["content-type"] ?? "";
-	if (!type.startsWith("text/event-stream") || !response.body)
+	if (!type.startsWith(SSE_CONTENT_TYPE) || !response.body)
 		return recordWhole(response, type, (content) => record({ status, headers, ...content }));
 	const events = new EventReader(elapsed);
-	const stream = observed(response.body, {
-		chunk: (chunk) => events.push(chunk),
-		end: () => record({ status, headers, events: events.end() }),
-		left: () => record({ status, headers, events: events.end(), isLeft: true }),
-		broken,
+	let recording: Promise<void> | undefined;
+	const source = new ObservedSource(PulledStream.sourceOf(response.body), {
+		pass(chunk) {
+			events.push(chunk);
+			return chunk;
+		},
+		end({ kind }) {
+			if (kind === "failed") return broken();
+			const isLeft = kind === "cancelled" && { isLeft: true as const };
+			recording = record({ status, headers, events: events.end(), ...isLeft });
+		},
+	});
+	const stream = new PulledStream({
+		async pull() {
+			const chunk = await source.pull();
+			if (!chunk) await recording;
+			return chunk;
+		},
+		async cancel(reason) {
+			await source.cancel(reason);
+			await recording;
+		},
 	});
 	return new Response(stream, response);
 }
@@ -54,68 +78,16 @@ async function recordWhole(
 
 function bodyContent(bytes: Uint8Array, type: string): Content {
 	if (!/^(?:application\/json|text\/)/i.test(type)) return { base64: Buffer.from(bytes).toString("base64") };
-	const text = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(bytes);
-	return exactJson(text) ?? { text };
-}
-
-/** The value of a text that is exactly its JSON. */
-function exactJson(text: string): { json: unknown } | undefined {
+	const text = DECODER.decode(bytes);
 	const json = parseJson(text);
-	return json !== undefined && JSON.stringify(json) === text ? { json } : undefined;
+	return json !== undefined && JSON.stringify(json) === text ? { json } : { text };
 }
-
-interface Observer {
-	chunk(chunk: Uint8Array): void;
-	end(): Promise<void>;
-	/** The caller does not read the rest. */
-	left(): Promise<void>;
-	broken(): void;
-}
-
-/** Passes a body on. */
-function observed(body: ReadableStream<Uint8Array>, observer: Observer): ReadableStream<Uint8Array> {
-	const reader = body.getReader();
-	// A read that waits when the caller leaves ends as if the body had ended.
-	let hasLeft = false;
-	return new ReadableStream<Uint8Array>({
-		async pull(controller) {
-			try {
-				const { done, value } = await reader.read();
-				if (!done) {
-					observer.chunk(value);
-					controller.enqueue(value);
-					return;
-				}
-			} catch (error) {
-				if (hasLeft) return;
-				observer.broken();
-				controller.error(error);
-				return;
-			}
-			if (hasLeft) return;
-			await observer.end();
-			controller.close();
-		},
-		async cancel(reason) {
-			hasLeft = true;
-			await Promise.all([reader.cancel(reason), observer.left()]);
-		},
-	});
-}
-
-const EVENT_END = "\n\n";
-const ANY_EVENT_END = /\n\r?\n/g;
-const DATA = "data: ";
 
 class EventReader {
 	readonly #elapsed: () => number;
-	readonly #decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
+	readonly #splitter = new EventSplitter();
 	readonly #events: StreamEvent[] = [];
-	/** Of an event that has not ended. */
-	#pieces: string[] = [];
-	/** The last two characters, because the end of an event may be in two chunks. */
-	#tail = "";
-	#characters = 0;
+	#bytes = 0;
 
 	constructor(elapsed: () => number) {
 		this.#elapsed = elapsed;
@@ -123,34 +95,24 @@ class EventReader {
 
 	push(chunk: Uint8Array): void {
 		// It is too large to be recorded.
-		if (this.#characters > LARGEST_ANSWER) return;
-		const text = this.#decoder.decode(chunk, { stream: true });
-		this.#characters += text.length;
-		const searched = this.#tail + text;
-		let start = 0;
-		for (const { 0: found, index } of searched.matchAll(ANY_EVENT_END)) {
-			const end = index + found.length - this.#tail.length;
-			if (end <= start) continue;
-			this.#add([...this.#pieces, text.slice(start, end)].join(""));
-			this.#pieces = [];
-			start = end;
-		}
-		if (start < text.length) this.#pieces.push(text.slice(start));
-		this.#tail = searched.slice(-2);
+		if (this.#bytes > LARGEST_ANSWER) return;
+		this.#bytes += chunk.length;
+		const { bytes, ends } = this.#splitter.push(chunk);
+		for (const [at, end] of ends.entries()) this.#add(bytes.subarray(ends[at - 1] ?? 0, end));
 	}
 
 	/** All events. */
 	end(): StreamEvent[] {
-		const rest = [...this.#pieces, this.#decoder.decode()].join("");
-		if (rest !== "") this.#add(rest);
+		const unfinished = this.#splitter.takeRemainder();
+		if (unfinished.length > 0) this.#add(unfinished);
 		return this.#events;
 	}
 
-	#add(text: string): void {
+	#add(event: Uint8Array): void {
 		const at = Math.round(this.#elapsed());
-		const isData = text.startsWith(DATA) && text.endsWith(EVENT_END);
-		const exact = isData ? exactJson(text.slice(DATA.length, -EVENT_END.length)) : undefined;
-		this.#events.push({ at, ...(exact ?? { text }) });
+		const text = DECODER.decode(event);
+		const json = parseJson(text.replace(/^data: /, ""));
+		this.#events.push({ at, ...(json !== undefined && frame(json) === text ? { json } : { text }) });
 	}
 }
 
@@ -192,5 +154,4 @@ function replayedStream(
 	});
 }
 
-const textOf = (event: StreamEvent): string =>
-	"text" in event ? event.text : `${DATA}${JSON.stringify(event.json)}${EVENT_END}`;
+const textOf = (event: StreamEvent): string => ("text" in event ? event.text : frame(event.json));

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { isRecord, parseJson } from "../../src/core/json.ts";
 import { parseMultipart } from "../../src/dialects/media/multipart.ts";
+import { MODEL_HEADER, modelOf } from "../../src/surfaces/binding/model-header.ts";
 import type { Call } from "./recording-file.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -38,7 +39,7 @@ export async function readCall(request: Request, body: Bytes, ignored: readonly 
 	const inputOf = (value: unknown) => comparable(value, [...IGNORED_INPUTS, ...ignored]);
 	if (!/^(?:\/ai-gateway)?\/run$/.test(pathname))
 		return { call: `${request.method} ${withoutAccount(pathname)}`, input: stepsOf(content, inputOf) };
-	const model = modelOf(request);
+	const model = modelOf(request.headers.get(MODEL_HEADER) ?? "");
 	const userInputs = searchParams.get("userInputs");
 	if (userInputs !== null)
 		return { call: "run", model, input: inputOf({ ...(parseJson(userInputs) as object), body: content }) };
@@ -46,12 +47,6 @@ export async function readCall(request: Request, body: Bytes, ignored: readonly 
 	const compared = comparable(options ?? {}, IGNORED_OPTIONS);
 	const hasOptions = isRecord(compared) && Object.keys(compared).length > 0;
 	return { call: "run", model, input: inputOf(inputs), ...(hasOptions && { options: compared }) };
-}
-
-/** The header is `{model}` or `{prefix}:{model}`. The id of a prefixed model begins with `@`. */
-function modelOf({ headers }: Request): string {
-	const header = headers.get("cf-consn-model-id") ?? "";
-	return header.slice(header.indexOf(":@") + 1);
 }
 
 /** Addresses with an account are the same for all accounts. */

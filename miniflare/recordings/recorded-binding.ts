@@ -22,7 +22,9 @@ export interface RecordedBinding {
 	isService: boolean;
 }
 
-const serviceName = (binding: RecordedBinding): string => `ganglion:recorder:${sessionDigest(binding)}`;
+/** The target has the name of its gateway, which differs for each source. */
+const serviceName = ({ source: _, ...identity }: RecordedBinding): string =>
+	`ganglion:recorder:${sessionDigest(identity)}`;
 
 export function recordedBindings(binding: RecordedBinding): Worker_Binding[] {
 	const { isService, name, target } = binding;

@@ -56,6 +56,13 @@ interface Scope {
 	recorded: Map<string, RecordedAnswers>;
 }
 
+/** A call, and its place among the equal calls of its test. */
+interface PlacedCall {
+	call: Call;
+	key: string;
+	place: number;
+}
+
 export class Recorder {
 	readonly #parts: RecorderParts;
 	/** The calls outside of tests, by file. */
@@ -95,8 +102,8 @@ export class Recorder {
 		const body = new Uint8Array(await request.clone().arrayBuffer());
 		const call: Call = { test: scope.test, ...(await readCall(request, body, ignore)) };
 		const key = keyOf(call);
-		const place = placeOf(key, scope);
-		const answered = mode === "record" ? undefined : await this.#replay(scope, call, place);
+		const placed = { call, key, place: placeOf(key, scope) };
+		const answered = mode === "record" ? undefined : await this.#replay(scope, placed);
 		if (answered) return answered;
 		if (hasSecret(call, secrets))
 			return refused(
@@ -111,7 +118,7 @@ export class Recorder {
 		return recordingResponse(response, {
 			elapsed: () => now() - startedAt,
 			record: (answer) => {
-				const recording = this.#record(scope, call, place, answer);
+				const recording = this.#record(scope, placed, answer);
 				waitUntil(recording);
 				return recording;
 			},
@@ -120,10 +127,9 @@ export class Recorder {
 	}
 
 	/** `undefined`: the call has no recording yet. */
-	async #replay({ file, recorded }: Scope, call: Call, place: number): Promise<Response | undefined> {
+	async #replay({ file, recorded }: Scope, { call, key, place }: PlacedCall): Promise<Response | undefined> {
 		const { settings, wait, warn } = this.#parts;
 		const { mode, speed } = settings;
-		const key = keyOf(call);
 		// Equal calls of a test that is being recorded have an answer each.
 		if (recorded.has(key)) return undefined;
 		let recordings: Recording[];
@@ -142,7 +148,11 @@ export class Recorder {
 		return missing(`${sentence}. Record it on your machine (GANGLION_RECORDINGS=once), and commit the file`);
 	}
 
-	async #record({ file, recorded, test }: Scope, call: Call, place: number, answer: Answer): Promise<void> {
+	async #record(
+		{ file, recorded, test }: Scope,
+		{ call, key, place }: PlacedCall,
+		answer: Answer,
+	): Promise<void> {
 		const { settings, warn } = this.#parts;
 		if (answer.isLeft && test === undefined)
 			return warn(`${describeCall(call)} was not recorded: its caller left the stream`);
@@ -157,7 +167,7 @@ export class Recorder {
 			this.#hasSimulated = true;
 			warn(`${describeCall(call)} was recorded from the simulator, because no route names an engine for it`);
 		}
-		const answers = recorded.get(keyOf(call)) ?? new Map();
+		const answers = recorded.get(key) ?? new Map();
 		try {
 			await file.record(call, answers.set(place, answer));
 		} catch (error) {

@@ -1,7 +1,8 @@
 /** The Worker between a binding and its gateway: it answers from recordings, and records what the gateway answers. */
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { unwrappedResponse } from "../../src/surfaces/rpc/unwrapped-response.ts";
-import { searchRequest, type WebSearchRequest, WireGateway, type WireParams } from "../wire-gateway.ts";
+import { type WebSearchRequest, type WireParams, webSearchCall } from "../web-search-call.ts";
+import { WireGateway } from "../wire-gateway.ts";
 import type { RecordingStore } from "./recorded-file.ts";
 import { Recorder, type RecorderSettings } from "./recorder.ts";
 import { nameOf } from "./test-names.ts";
@@ -82,7 +83,7 @@ export default class RecordedGateway extends WorkerEntrypoint<RecorderEnv> {
 	}
 
 	websearch(request: WebSearchRequest, params?: WireParams): Promise<Response> {
-		return this.fetch(searchRequest(request, params));
+		return this.fetch(new Request(...webSearchCall(request, params)));
 	}
 
 	/** Not recorded: the documents are in the gateway. */

@@ -1,5 +1,6 @@
 /** A file of recordings: calls of a binding with their answers, as JSON that a person can read and compare. */
 import { isRecord, parseJson } from "../../src/core/json.ts";
+import { canonicalJson } from "../../src/gateways/cache/canonical-json.ts";
 
 /** What a call asks, without the fields that differ in each run. Two calls with the same JSON text are the same call. */
 export interface Call {
@@ -53,17 +54,9 @@ export function writeRecordings(recordings: readonly Recording[]): string {
 	return `${layout({ version: VERSION, recordings: sorted }, "")}\n`;
 }
 
-/** The same text for all recordings and calls of the same call. */
+/** The same text for all recordings and calls of the same call. They consist of JSON, which always has a canonical text. */
 export const keyOf = ({ test = "", call, model = "", input, options }: Call): string =>
-	JSON.stringify([test, call, model, sorted(input) ?? null, sorted(options) ?? null]);
-
-/** The value with the fields of all objects in alphabetical order. */
-function sorted(value: unknown): unknown {
-	if (Array.isArray(value)) return value.map(sorted);
-	if (!isRecord(value)) return value;
-	const fields = Object.keys(value).sort();
-	return Object.fromEntries(fields.map((name) => [name, sorted(value[name])]));
-}
+	canonicalJson([test, call, model, input, options]) ?? "";
 
 /** The longest value on one line, in characters. */
 const LINE = 100;

@@ -8,8 +8,8 @@ const SHORTEST_SECRET = 8;
 const { api_key: API_KEY } = PROFILES;
 
 /**
- * Whether a text of the value looks like a key, or has one of the secrets. The parts of a text in the events of a stream are joined. The
- * texts are not read as JSON, because an escaped line break before a key looks like a letter.
+ * Whether a text of the value looks like a key, or has one of the secrets. The parts of a text in the events of a stream are joined. JSON
+ * inside of a text is parsed, because there an escaped line break before a key looks like a letter.
  */
 export function hasSecret(value: object, secrets: readonly string[]): boolean {
 	const texts = new Map<string, string>();

@@ -43,6 +43,7 @@ import { endpointRun, inEndpointFormat, runFormat } from "../openai/run-endpoint
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 import { wireSearchRoutes } from "../websearch/websearch.ts";
+import { MODEL_HEADER, modelOf } from "./model-header.ts";
 import { gatewayRunFailure, wireFailure } from "./run-failure.ts";
 
 const RunBody = lazy(() =>
@@ -161,7 +162,7 @@ async function answerQueue(
 	const { answerQueued, hasRequests, NO_FRAME } = await import("../jobs/queued-run.ts");
 	const gateway = gatewayOfOptions(options);
 	const headers = new Headers(gateway === undefined ? {} : { [GATEWAY_ID]: gateway });
-	const model = modelOf(c.req.header("cf-consn-model-id") ?? "");
+	const model = modelOf(c.req.header(MODEL_HEADER) ?? "");
 	const queued = { model, fields, queueRequest, headers, signal: c.req.raw.signal };
 	if (!hasRequests(queued)) return undefined;
 	return new Response(await answerQueued(queued, call, NO_FRAME), {
@@ -185,7 +186,7 @@ function infer(
 	read: () => Promise<WireInputs> | WireInputs,
 ): Promise<Response> {
 	const { headers, signal } = c.req.raw;
-	const header = headers.get("cf-consn-model-id");
+	const header = headers.get(MODEL_HEADER);
 	const model = header ? modelOf(header) : undefined;
 	// Of the body, once it is read.
 	let options: unknown;
@@ -259,10 +260,4 @@ async function readRun(c: Context, { services }: AppCall): Promise<WireInputs> {
 		fields,
 		body: { bytes: await readBody(raw, limits.uploadBytes, services), contentType },
 	};
-}
-
-/** The header is `{model}` or `{prefix}:{model}`. The id of a prefixed model begins with `@`, and no id contains `:@`. */
-function modelOf(header: string): string {
-	const at = header.indexOf(":@");
-	return at < 0 ? header : header.slice(at + 1);
 }

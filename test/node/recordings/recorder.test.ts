@@ -271,8 +271,8 @@ describe("a recorder", () => {
 		const slow = recorderOf({ mode: "replay", speed: 0.5 }, files);
 		expect(await (await slow.recorder.answer(runOf("stream"), closed)).text()).toBe(text);
 		expect(times[2]).toBeGreaterThan(times[0]);
-		const [first, second, third, rest] = times;
-		expect(slow.waits).toEqual([first, second - first, third - second, rest - third].map((wait) => wait * 2));
+		const [first, second, third, last] = times;
+		expect(slow.waits).toEqual([first, second - first, third - second, last - third].map((wait) => wait * 2));
 	});
 
 	it("does not record a stream that breaks off", async () => {
@@ -310,10 +310,10 @@ describe("a recorder", () => {
 		replaying.begin(FILE, "leaves");
 		const reader = (await replaying.answer(runOf("left"), closed)).body?.getReader();
 		expect(new TextDecoder().decode((await reader?.read())?.value)).toBe("data: 1\n\n");
-		const rest = async () => {
+		const readToEnd = async () => {
 			while (!(await reader?.read())?.done);
 		};
-		await expect(rest()).rejects.toThrow("The recorded caller left the stream here");
+		await expect(readToEnd()).rejects.toThrow("The recorded caller left the stream here");
 	});
 
 	it("does not record outside of tests a stream that its caller leaves", async () => {
