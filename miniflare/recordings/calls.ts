@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { isRecord, parseJson } from "../../src/core/json.ts";
 import { parseMultipart } from "../../src/dialects/media/multipart.ts";
+import { decodeUtf8 } from "../../src/media/utf8.ts";
 import { MODEL_HEADER, modelOf } from "../../src/surfaces/binding/model-header.ts";
 import type { Call } from "./recording-file.ts";
 
@@ -57,7 +58,7 @@ async function requestContent(body: Bytes, type: string): Promise<unknown> {
 	if (body.length === 0) return undefined;
 	if (/^multipart\/form-data\b/i.test(type)) return formOf(body, type);
 	if (!/^(?:application\/json|text\/)/i.test(type)) return digestOf(`${body.length} bytes`, body);
-	const text = new TextDecoder().decode(body);
+	const text = decodeUtf8(body);
 	return parseJson(text) ?? text;
 }
 
