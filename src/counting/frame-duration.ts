@@ -15,6 +15,8 @@ interface Frame {
 
 interface Frames {
 	seconds: number;
+	/** Of frames inside of a tag at the beginning, whose size may be false. A cover may have bytes that look like frames. */
+	secondsInTag: number;
 	/** There is nothing between the frames, which have one type. */
 	areComplete: boolean;
 }
@@ -24,35 +26,53 @@ export const framesSeconds = (bytes: Uint8Array): number | undefined => readFram
 
 /** `undefined` if there are no frames. */
 export function readFrames(bytes: Uint8Array): Frames | undefined {
-	const start = afterInfo(bytes, afterTag(bytes));
+	const tagBytes = Math.min(tagBytesOf(bytes), bytes.length);
+	const start = afterInfo(bytes, tagBytes);
 	const end = hasTextAt(bytes, bytes.length - END_TAG_BYTES, "TAG")
 		? bytes.length - END_TAG_BYTES
 		: bytes.length;
 	const type = frameTypeAt(bytes, start);
 	let areComplete = true;
+	const { at, seconds } = walk(bytes, start, (frame, at) => {
+		areComplete &&= (frame !== undefined && frame.type === type) || at >= end;
+	});
+	if (seconds === 0) return undefined;
+	const inTag = walk(bytes.subarray(0, tagBytes), 0);
+	areComplete &&= at >= bytes.length && inTag.at >= tagBytes;
+	return {
+		seconds: at < bytes.length ? (seconds * (bytes.length - start)) / (at - start) : seconds,
+		secondsInTag: inTag.seconds,
+		areComplete,
+	};
+}
+
+/** Adds up frames. `visit`: called with each frame, and with each place between frames. `at`: the first byte that was not read. */
+function walk(
+	bytes: Uint8Array,
+	start: number,
+	visit?: (frame: Frame | undefined, at: number) => void,
+): { at: number; seconds: number } {
 	let seconds = 0;
 	let at = start;
 	// Bytes between frames count as frames: a file may consist of them.
 	for (let read = 0; read < MAX_FRAMES && at < bytes.length; read++) {
 		const frame = frameAt(bytes, at);
 		if (frame) seconds += frame.seconds;
-		areComplete &&= (frame !== undefined && frame.type === type) || at >= end;
+		visit?.(frame, at);
 		const next = frame ? at + frame.bytes : bytes.indexOf(0xff, at + 1);
 		at = next < 0 ? bytes.length : next;
 	}
-	if (seconds === 0) return undefined;
-	return at < bytes.length
-		? { seconds: (seconds * (bytes.length - start)) / (at - start), areComplete: false }
-		: { seconds, areComplete };
+	return { at, seconds };
 }
 
 /** ID3v1, at the end of a file. */
 const END_TAG_BYTES = 128;
 
-/** ID3v2: its size has seven bits in each byte. */
-function afterTag(bytes: Uint8Array): number {
-	if (!(bytes[0] === 0x49 && bytes[1] === 0x44 && bytes[2] === 0x33)) return 0;
-	return 10 + bytes.subarray(6, 10).reduce((size, byte) => size * 128 + (byte & 0x7f), 0);
+/** ID3v2: its size has seven bits in each byte. Decoders take other bytes for no tag. */
+function tagBytesOf(bytes: Uint8Array): number {
+	const size = bytes.subarray(6, 10);
+	if (!hasTextAt(bytes, 0, "ID3") || size.length < 4 || size.some((byte) => byte > 0x7f)) return 0;
+	return 10 + size.reduce((sum, byte) => sum * 128 + byte, 0);
 }
 
 /** Side information has these lengths: one or two channels, MPEG 1 or 2. The mark of an encoder's own frame follows it. */

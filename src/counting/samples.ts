@@ -25,9 +25,20 @@ const FIXED_WIDTHS = new Map([
 export const isWav = (bytes: Uint8Array): boolean =>
 	(hasTextAt(bytes, 0, "RIFF") || hasTextAt(bytes, 0, "RF64")) && hasTextAt(bytes, 8, "WAVE");
 
+/**
+ * The samples of each channel in a block of a compressed format: GSM 6.10, and ADPCM of Microsoft and IMA, whose blocks begin with the state
+ * of each channel and have half a byte for each further sample.
+ */
+const BLOCK_SAMPLES = new Map<number, (bytesOfChannel: number) => number>([
+	[2, (bytes) => (bytes - 7) * 2 + 2],
+	[0x11, (bytes) => (bytes - 4) * 2 + 1],
+	[0x31, (bytes) => (bytes === 65 ? 320 : 0)],
+]);
+
 interface WavFormat {
-	bytesPerSecond: number;
-	/** Otherwise the format is compressed, and its rate is only declared. */
+	/** Absent: only the file declares it, and it may be false. */
+	bytesPerSecond?: number;
+	/** Otherwise the format is compressed. */
 	isFixedWidth: boolean;
 	/** Not all bits of a sample are valid, as in files of 24 bits in 32. Some decoders use the number of the valid ones as the width. */
 	isPartlyValid: boolean;
@@ -40,10 +51,10 @@ interface Wav extends WavFormat {
 	bytesFromData: number;
 }
 
-/** Seconds. `undefined` if the file is not WAV or is invalid. */
+/** Seconds. `undefined` if the file is not WAV, is invalid, or has a compressed format whose blocks are not known. */
 export function wavSeconds(bytes: Uint8Array): number | undefined {
 	const wav = readWav(bytes);
-	return wav && wav.dataBytes / wav.bytesPerSecond;
+	return wav?.bytesPerSecond && wav.dataBytes / wav.bytesPerSecond;
 }
 
 /**
@@ -87,19 +98,20 @@ function formatAt(view: DataView, at: number, size: number): WavFormat | undefin
 	const number = declared === EXTENSIBLE ? subformatAt(view, at, size) : declared;
 	if (number === undefined) return undefined;
 	const widths = FIXED_WIDTHS.get(number);
-	// Compressed formats have no other rate. That of the others may be wrong: decoders use the sample rate.
-	const isFixedWidth = widths !== undefined;
-	const bytesPerSecond = isFixedWidth ? samplesPerSecond * frameBytes : view.getUint32(at + 8, true);
+	// The declared rate in bytes may be wrong: decoders use the sample rate.
+	const isPossible = channels > 0 && channels <= MAX_CHANNELS && samplesPerSecond <= MAX_RATE_HZ;
+	if (!widths) {
+		const blockSamples = BLOCK_SAMPLES.get(number)?.(frameBytes / channels) ?? 0;
+		const bytesPerSecond = (samplesPerSecond * frameBytes) / blockSamples;
+		const isKnown = isPossible && blockSamples > 0 && bytesPerSecond > 0;
+		return { isFixedWidth: false, isPartlyValid: false, ...(isKnown && { bytesPerSecond }) };
+	}
+	const bytesPerSecond = samplesPerSecond * frameBytes;
 	// Decoders differ in what they use of fields that contradict each other.
-	const isValid =
-		!isFixedWidth ||
-		(widths.includes(bits) &&
-			frameBytes === (channels * bits) / 8 &&
-			channels <= MAX_CHANNELS &&
-			samplesPerSecond <= MAX_RATE_HZ);
+	const isValid = isPossible && widths.includes(bits) && frameBytes === (channels * bits) / 8;
 	const validBits = declared === EXTENSIBLE ? view.getUint16(at + 18, true) : bits;
 	const isPartlyValid = validBits !== 0 && validBits !== bits;
-	return isValid && bytesPerSecond > 0 ? { bytesPerSecond, isFixedWidth, isPartlyValid } : undefined;
+	return isValid && bytesPerSecond > 0 ? { bytesPerSecond, isFixedWidth: true, isPartlyValid } : undefined;
 }
 
 /** The number of the format. `undefined` if it has none. */

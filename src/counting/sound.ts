@@ -67,15 +67,18 @@ function framedDurations(base64: string): Pick<Sound, "seconds" | "maxSeconds"> 
 	const bytes = decodeBase64(base64);
 	const frames = bytes && readFrames(bytes);
 	if (!frames) return undefined;
-	const seconds = Math.max(frames.seconds, bytes.length / MAX_FRAMED_BYTES_PER_SECOND);
-	return { seconds, ...(frames.areComplete && { maxSeconds: seconds }) };
+	const shortest = bytes.length / MAX_FRAMED_BYTES_PER_SECOND;
+	const seconds = Math.max(frames.seconds, shortest);
+	// Decoders that do not skip a tag also play the frames in it.
+	const maxSeconds = Math.max(frames.seconds + frames.secondsInTag, shortest);
+	return { seconds, ...(frames.areComplete && { maxSeconds }) };
 }
 
-/** The rate of a compressed format is only declared, and may be false. */
+/** Decoders may find the blocks of a compressed format elsewhere. */
 function wavSound(base64: string, head: Uint8Array, bytes: number): Sound {
 	const wav = readWav(head, bytes) ?? readWav(decodeBase64(base64) ?? head);
 	if (!wav) return { kind: "samples", bytes };
-	if (!wav.isFixedWidth) return { kind: "compressed", bytes };
+	if (!wav.isFixedWidth || !wav.bytesPerSecond) return { kind: "compressed", bytes };
 	return {
 		kind: "samples",
 		bytes,

@@ -18,7 +18,23 @@ describe("the duration of samples, synchronously", () => {
 		["two channels at 8 kHz, 8 bits", wav(8_000, { rate: 8_000, channels: 2, bits: 8 }), 0.5],
 		["mu-law", wav(4_000, { rate: 8_000, bits: 8, format: MU_LAW }), 0.5],
 		["a wrong byte rate", wav(32_000, { bytesPerSecond: 1_000_000 }), 1],
-		["a compressed format, by its rate in bytes", wav(3_250, { format: GSM, bytesPerSecond: 1_625 }), 2],
+		[
+			"GSM 6.10, whatever its rate in bytes",
+			wav(3_250, { format: GSM, rate: 8_000, bytesPerSecond: 65_000, blockBytes: 65 }),
+			2,
+		],
+		// 25 blocks of 256 bytes: 7 bytes of state with two samples, and two samples in each further byte.
+		[
+			"ADPCM of Microsoft",
+			wav(6_400, { format: 2, rate: 10_000, bytesPerSecond: 1e6, blockBytes: 256 }),
+			1.25,
+		],
+		// 20 blocks of 512 bytes for two channels: 4 bytes of state with a sample for each, and two samples in each further byte.
+		[
+			"ADPCM of IMA",
+			wav(10_240, { format: 0x11, rate: 10_100, channels: 2, bytesPerSecond: 1, blockBytes: 512 }),
+			1,
+		],
 		["a size that a streaming writer left", wav(32_000, { dataSize: 0xffff_ffff }), 1],
 		["a size that a streaming writer never set", wav(32_000, { dataSize: 0 }), 1],
 		["a declared size above 4 GiB", wav(32_000, { id: "RF64", dataSize: 0xffff_ffff }), 1],
@@ -32,13 +48,20 @@ describe("the duration of samples, synchronously", () => {
 		],
 		["the extensible format", extensible(1, 16), 1],
 		["the extensible format, with 12 of 16 bits valid", extensible(1, 12), 1],
-		["the extensible format with a compressed one", extensible(2, 16, 8_000), 4],
 	])("WAV: %s", (_, bytes, seconds) => {
 		expect(secondsOf({ bytes })).toBe(seconds);
 	});
 
 	it.each([
 		["without a rate", wav(32_000, { rate: 0 })],
+		[
+			"of an unknown compressed format, which only declares its rate",
+			wav(32_000, { format: 0x55, bytesPerSecond: 1e6 }),
+		],
+		["of GSM with other blocks", wav(32_000, { format: GSM, blockBytes: 64 })],
+		["of ADPCM with blocks that are all state", extensible(2, 16, 8_000)],
+		["of ADPCM at 4 GHz", wav(32_000, { format: 2, rate: 4_000_000_000, blockBytes: 256 })],
+		["of ADPCM without channels", wav(32_000, { format: 2, channels: 0, blockBytes: 256 })],
 		["cut in its header", wav(32_000).subarray(0, 30)],
 		["with 4 bits per sample", wav(32_000, { bits: 4 })],
 		["with samples larger than 64 bits", wav(32_000, { bits: 65_528 })],

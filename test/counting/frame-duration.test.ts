@@ -76,6 +76,23 @@ describe("framesSeconds", () => {
 		expect(readFrames(bytes)).toMatchObject({ areComplete });
 	});
 
+	it("counts the frames in a tag for decoders that do not skip it", () => {
+		const hidden = times(100, adts());
+		// 10,000 bytes: 78 * 128 + 16.
+		const tag = Uint8Array.of(0x49, 0x44, 0x33, 4, 0, 0, 0, 0, 78, 16);
+		const { areComplete, seconds, secondsInTag } = readFrames(concat([tag, hidden, times(5, adts())])) ?? {};
+		expect(areComplete).toBe(true);
+		expect(seconds).toBeCloseTo((5 * 1_024) / 44_100, 9);
+		expect(secondsInTag).toBeCloseTo((100 * 1_024) / 44_100, 9);
+	});
+
+	it("takes a tag whose size has eight bits in a byte for none", () => {
+		const tag = Uint8Array.of(0x49, 0x44, 0x33, 4, 0, 0, 0, 0, 0x80 | 78, 16);
+		const frames = readFrames(concat([tag, times(105, adts())]));
+		expect(frames?.areComplete).toBe(false);
+		expect(frames?.seconds).toBeCloseTo((105 * 1_024) / 44_100, 9);
+	});
+
 	it("counts bytes between frames as frames", () => {
 		const noise = new Uint8Array(300_000).fill(0xff);
 		expect(framesSeconds(concat([noise, times(100, adts())]))).toBeUndefined();
