@@ -10,6 +10,7 @@ import { timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import type { Agent, IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
 import { createServer, request } from "../http.ts";
 import { LocalProblem, type ProblemCode } from "./problem.ts";
 
@@ -81,12 +82,10 @@ export async function openDoor(engine: Engine, key: string): Promise<Door> {
 			if (!answer.writableFinished) leaving.abort();
 		});
 		const model = decodeURIComponent(name);
-		const [addresses, body] = await Promise.all([
-			engine.prepare(model, path, leaving.signal),
-			readWhole(incoming),
-		]);
+		const prepare = (): Promise<readonly Address[]> => engine.prepare(model, path, leaving.signal);
+		const [addresses, body] = await Promise.all([prepare(), readWhole(incoming)]);
 		const passed = { headers: incoming.headers, body, path, signal: leaving.signal };
-		const { reply, address } = await call(addresses, passed);
+		const { reply, address } = await callUntilAnswered(addresses, passed, prepare);
 		// Its process may have ended meanwhile.
 		const failure =
 			(reply.statusCode ?? 0) < 500 ? undefined : await engine.loadFailure(model).catch(() => undefined);
@@ -129,11 +128,48 @@ interface Passed {
 	signal: AbortSignal;
 }
 
-/** The reply of the first address that answers. */
-async function call(
+/**
+ * For this process to notice that the server has ended. Its new address then resolves when it answers again, so the caller's own time bounds
+ * the wait for a restart.
+ */
+const NOTICE_MS = 2_000;
+const PAUSE_MS = 20;
+
+/**
+ * Calls again if a server has ended: one that refuses connections, until its end is noticed, and one that ended with the request in it once
+ * more, because the request may be what ends it.
+ */
+async function callUntilAnswered(
 	addresses: readonly Address[],
 	passed: Passed,
-): Promise<{ reply: IncomingMessage; address: Address }> {
+	prepare: () => Promise<readonly Address[]>,
+): Promise<Answered> {
+	let refusedMs = 0;
+	let hasRepeated = false;
+	for (let at = addresses; ; at = await prepare())
+		try {
+			return await call(at, passed);
+		} catch (error) {
+			if (!(error instanceof LocalProblem) || passed.signal.aborted) throw error;
+			if (!isRefused(error.cause)) {
+				if (hasRepeated) throw error;
+				hasRepeated = true;
+			} else if (refusedMs >= NOTICE_MS) throw error;
+			await wait(PAUSE_MS);
+			refusedMs += PAUSE_MS;
+		}
+}
+
+const isRefused = (error: unknown): boolean =>
+	error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
+
+interface Answered {
+	reply: IncomingMessage;
+	address: Address;
+}
+
+/** The reply of the first address that answers. */
+async function call(addresses: readonly Address[], passed: Passed): Promise<Answered> {
 	let failure: unknown;
 	for (const address of addresses)
 		try {

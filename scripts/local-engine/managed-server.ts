@@ -73,15 +73,19 @@ export class ManagedServer {
 		return this.#child?.pid;
 	}
 
-	/** Resolves with the address when the server answers. */
+	/** Resolves with the address when the server answers. Waits for the next start if one fails, and throws a problem if that fails too. */
 	async ready(): Promise<URL> {
 		// A start alone does not keep this process running.
 		const awaited = setInterval(() => {}, READY_MS);
 		try {
-			for (;;) {
+			for (let failed = 0; ; ) {
 				const ready = this.#ready;
-				await ready;
-				if (ready === this.#ready) return this.#url;
+				try {
+					await ready;
+					if (ready === this.#ready) return this.#url;
+				} catch (error) {
+					if (this.#isStopped || ready === this.#ready || failed++ > 0) throw error;
+				}
 			}
 		} finally {
 			clearInterval(awaited);

@@ -1,11 +1,51 @@
 /** The address of the local engine, if the server behind it does not answer. */
-import { Agent } from "node:http";
+import { Agent, createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
 import { freePort } from "../../../scripts/free-port.ts";
 import { type Door, openDoor } from "../../../scripts/local-engine/door.ts";
 
 let door: Door | undefined;
-afterEach(() => door?.close());
+const cleanups: (() => void)[] = [];
+afterEach(() => {
+	door?.close();
+	for (const clean of cleanups.splice(0)) clean();
+});
+
+async function serverOf(listener: RequestListener): Promise<URL> {
+	const server = createServer(listener).listen(0, "127.0.0.1");
+	cleanups.push(() => void server.close().closeAllConnections());
+	await new Promise((resolve) => server.once("listening", resolve));
+	return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+}
+
+const embed = (signal?: AbortSignal): Promise<Response> =>
+	fetch(`${door?.url}/model:any/v1/embeddings`, {
+		method: "POST",
+		headers: { authorization: "Bearer the-key" },
+		body: "{}",
+		...(signal && { signal }),
+	});
+
+/** `addresses`: of the server, one for each time that it is asked for; the last one stays. */
+async function doorTo(addresses: readonly (URL | Promise<URL>)[]): Promise<{ prepared: number }> {
+	const asked = { prepared: 0 };
+	const agent = new Agent();
+	door = await openDoor(
+		{
+			async prepare() {
+				const url = await (addresses[asked.prepared++] ?? addresses.at(-1));
+				return url ? [{ server: "llama-server", url, agent }] : [];
+			},
+			loadFailure: async () => undefined,
+			status: async () => ({}),
+			command: async () => ({}),
+		},
+		"the-key",
+	);
+	return asked;
+}
 
 it.each(["llama-server", "The engine of ONNX models"])("says that %s has ended", async (server) => {
 	const agent = new Agent();
@@ -28,4 +68,34 @@ it.each(["llama-server", "The engine of ONNX models"])("says that %s has ended",
 	expect(await response.json()).toMatchObject({
 		error: { message: `${server} has ended, and starts again` },
 	});
+});
+
+it("holds a request from the end of the server, before it is noticed, until the server answers again", async () => {
+	const gone = new URL(`http://127.0.0.1:${await freePort()}`);
+	const again = await serverOf((_, answer) => answer.end('{"data":[]}'));
+	const restarted = wait(200).then(() => again);
+	const asked = await doorTo([gone, gone, gone, restarted]);
+	const response = await embed();
+	expect([response.status, await response.json(), asked.prepared]).toEqual([200, { data: [] }, 4]);
+});
+
+it("repeats a request that has ended its server once", async () => {
+	let requests = 0;
+	const ending = await serverOf(({ socket }) => {
+		requests++;
+		socket.destroy();
+	});
+	await doorTo([ending]);
+	const response = await embed();
+	expect([response.status, requests]).toEqual([503, 2]);
+});
+
+it("ends the wait for the server with the caller", async () => {
+	const gone = new URL(`http://127.0.0.1:${await freePort()}`);
+	const asked = await doorTo([gone]);
+	await expect(embed(AbortSignal.timeout(100))).rejects.toThrow("timeout");
+	await wait(100);
+	const { prepared } = asked;
+	await wait(200);
+	expect(asked.prepared).toBe(prepared);
 });

@@ -45,3 +45,12 @@ it("that must be killed keeps the script running that stops it", async () => {
 	const script = runScript(join(import.meta.dirname, "stopped-server.ts"), []);
 	expect([await script.exit, await script.until(/(?!)/)]).toEqual([0, expect.stringContaining("stopped")]);
 }, 30_000);
+
+it("waits for the next start if one fails, and reports the second failure", async () => {
+	let starts = 0;
+	server = new ManagedServer({
+		...{ name: "llama-server", folder, key: "k", started() {}, ended() {}, log() {} },
+		command: () => ({ command: "/bin/sh", args: ["-c", `echo "start ${++starts}" >&2; exit 1`], env: {} }),
+	});
+	await expect(server.ready()).rejects.toThrow("llama-server has ended (exit 1): start 2");
+});
