@@ -39,9 +39,10 @@ export interface RecordingOptions {
 	folder?: string;
 	/**
 	 * `once` (default): calls without a recording are recorded. `replay`: they fail. `record`: the calls of each test that runs are recorded
-	 * again. `off`. In CI, `once` and `record` are `replay`. The environment variable GANGLION_RECORDINGS has precedence.
+	 * again. `prune`: as `replay`, and recordings that no test uses are removed. `off`. In CI, all but `off` are `replay`. The environment
+	 * variable GANGLION_RECORDINGS has precedence.
 	 */
-	mode?: "replay" | "once" | "record" | "off";
+	mode?: "replay" | "once" | "record" | "prune" | "off";
 	/** Fields of inputs that are not compared, such as `messages.*.id`. */
 	ignore?: string[];
 	/** Streams are replayed at this multiple of their recorded speed. Default: without waiting. */

@@ -12,6 +12,7 @@ import type { ParsedWorkerOptions, Plugin, ServiceDesignator, Worker_Binding } f
 import * as z from "zod";
 import type { Env } from "../src/config/headers.ts";
 import { ConfigError } from "../src/config/index.ts";
+import { isRecord } from "../src/core/json.ts";
 import { isAiSearch, readSearch, type SearchFields, searchBinding, searchClass } from "./ai-search.ts";
 import { announceEngines, withLocalEngines } from "./engines.ts";
 import { announceModels, withLocalModels } from "./local-models.ts";
@@ -23,6 +24,7 @@ import {
 	recordedBindings,
 	recorderServices,
 } from "./recordings/recorded-binding.ts";
+import { isOffline } from "./recordings/recorder.ts";
 import { readRecordingOption } from "./recordings/settings.ts";
 import { aiBinding, serviceName, servicesOf } from "./services.ts";
 import { readIndex, vectorizeBinding } from "./vectorize.ts";
@@ -150,7 +152,7 @@ async function withSource(
 	const { name, service } = binding;
 	const settings = readRecordingOption(recordings, { binding: name, env: process.env, root });
 	const source =
-		settings?.mode === "replay"
+		settings && isOffline(settings.mode)
 			? offlineSource(options, env)
 			: await sourceFor(options, env).catch((error: unknown) => {
 					throw settings && error instanceof ConfigError ? withHint(error) : error;
@@ -163,11 +165,22 @@ async function withSource(
 const withHint = ({ problems }: ConfigError): ConfigError =>
 	new ConfigError([...problems, "with GANGLION_RECORDINGS=replay no engine and no key is needed"]);
 
-/** The gateway of a session that replays: it calls no engine and needs no key. What is not recorded, its simulator answers. */
-function offlineSource(options: Env, env: Env): Source {
-	const { account } = options;
-	return readOptions({ account }, env);
+/**
+ * The gateway of a session that replays: it calls no engine and needs no key. What is not recorded, its simulator answers. It has the models
+ * of the options, because lists of models are not recorded.
+ */
+function offlineSource({ account, ALIASES, MODELS, ROUTES }: Env, env: Env): Source {
+	const names = isRecord(ROUTES) ? Object.keys(ROUTES) : [];
+	const routes = Object.fromEntries(names.map((name) => [name, [{ backend: OFFLINE }]]));
+	const BACKENDS = { [OFFLINE]: { kind: "simulator" } };
+	return readOptions(
+		{ account, ALIASES, MODELS, ...(names.length > 0 && { BACKENDS, ROUTES: routes }) },
+		env,
+	);
 }
+
+/** The name of its backend. */
+const OFFLINE = "recordings";
 
 async function sourceFor(options: Env, env: Env): Promise<Source> {
 	const local = await withLocalModels(options, process.env);

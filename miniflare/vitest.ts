@@ -5,11 +5,20 @@
  *     export default defineConfig({ test: { setupFiles: ["ganglion/vitest"] }, … })
  */
 import { env } from "cloudflare:test";
-import { afterEach, beforeAll, beforeEach, expect } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { TEST_BINDING_PREFIX } from "./recordings/test-bindings.ts";
 
 interface Tests {
 	begin(path: string, test?: string): Promise<void>;
+	end(path: string, tests: { passed: string[]; others: string[] }): Promise<void>;
+}
+
+/** A test, or a suite or a file with its tasks. */
+interface Task {
+	id: string;
+	name: string;
+	tasks?: Task[];
+	result?: { state: string } | undefined;
 }
 
 const bindings = Object.entries(env as unknown as Record<string, unknown>)
@@ -18,6 +27,12 @@ const bindings = Object.entries(env as unknown as Record<string, unknown>)
 
 /** The ids of the tests by name, because tests may have the same name. */
 const ids = new Map<string, string[]>();
+
+/** The names of the recordings of the tests that began, by their ids. */
+const names = new Map<string, string>();
+
+/** The file of the tests, if one of them began. */
+let file: Task | undefined;
 
 async function begin(path: string, test?: string): Promise<void> {
 	await Promise.all(bindings.map((binding) => binding.begin(path, test)));
@@ -30,6 +45,22 @@ beforeEach(async ({ task }) => {
 	if (!sameName.includes(task.id)) sameName.push(task.id);
 	ids.set(currentTestName, sameName);
 	const number = sameName.indexOf(task.id) + 1;
-	await begin(testPath, number > 1 ? `${currentTestName} (${number})` : currentTestName);
+	const name = number > 1 ? `${currentTestName} (${number})` : currentTestName;
+	names.set(task.id, name);
+	file = task.file;
+	await begin(testPath, name);
 });
 afterEach(() => begin(expect.getState().testPath ?? ""));
+afterAll(async () => {
+	if (!file) return;
+	const passed: string[] = [];
+	const others: string[] = [];
+	const collect = ({ id, name, result, tasks }: Task, above: readonly string[]): void => {
+		if (tasks) for (const task of tasks) collect(task, [...above, name]);
+		else if (result?.state === "pass") passed.push(names.get(id) ?? name);
+		else others.push(names.get(id) ?? [...above, name].join(" > "));
+	};
+	for (const task of file.tasks ?? []) collect(task, []);
+	const { testPath = "" } = expect.getState();
+	await Promise.all(bindings.map((binding) => binding.end(testPath, { passed, others })));
+});

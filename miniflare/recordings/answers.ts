@@ -13,7 +13,7 @@ const DECODER = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 /** The headers of the product and of Ganglion. Others belong to the connection. */
 const KEPT_HEADERS = /^(?:content-type|cf-aig?-.*|x-ganglion-.*)$/;
 
-/** Characters of the JSON of an answer. A file is read whole for each call. */
+/** Characters of the JSON of an answer. A file is written whole for each new answer. */
 export const LARGEST_ANSWER = 5_000_000;
 
 /** Failures that another try may not have, and those of a missing key. */

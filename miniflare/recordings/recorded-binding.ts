@@ -1,4 +1,5 @@
 /** A binding whose answers are recorded: a Worker between it and its gateway. */
+import { existsSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Service, ServiceDesignator, Worker_Binding } from "miniflare";
 import { makeFolder } from "../../scripts/make-folder.ts";
@@ -73,14 +74,32 @@ const ACTIONS = {
 	replay: "is answered from the recordings",
 	once: "is answered from the recordings, and records other calls,",
 	record: "records all calls again",
+	prune: "is answered from the recordings, and removes unused ones,",
 };
 
 const announced = new Set<string>();
 
 /** Each line once: Miniflare requests the services again on every reload. */
 export function announceRecording({ name, settings }: RecordedBinding, say: (line: string) => void): void {
-	const line = `ganglion: ${name} ${ACTIONS[settings.mode]} in ${shownFolder(settings)}`;
+	const shown = shownFolder(settings);
+	const line = `ganglion: ${name} ${ACTIONS[settings.mode]} in ${shown}`;
 	if (announced.has(line)) return;
 	announced.add(line);
 	say(line);
+	for (const file of filesWithoutTests(settings))
+		say(`ganglion: ${shown}/${file} is of a file of tests that does not exist: delete it`);
+}
+
+/** The path of a file of tests, with `.json`. The tests of files outside of the project have no folder. */
+const OF_TESTS = /^.+\/[^/]+\.(?:test|spec)\.[cm]?[jt]sx?(?=\.json$)/;
+
+function filesWithoutTests({ folder, roots }: RecordingSettings): string[] {
+	if (process.env.VITEST === undefined || !existsSync(folder)) return [];
+	const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).map((file) =>
+		file.replaceAll("\\", "/"),
+	);
+	return files.filter((file) => {
+		const [test] = OF_TESTS.exec(file) ?? [];
+		return test !== undefined && !roots.some((root) => existsSync(join(root, test)));
+	});
 }

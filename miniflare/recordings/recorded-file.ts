@@ -1,4 +1,5 @@
 /** A file of recordings, and what this session has recorded for it. */
+import { hasPassed } from "../../src/core/elapsed.ts";
 import {
 	type Answer,
 	type Call,
@@ -10,39 +11,78 @@ import {
 
 /** Files by name. */
 export interface RecordingStore {
+	/** A text that changes with the file: its time and its size. `undefined`: no such file. */
+	stamp(name: string): Promise<string | undefined>;
 	/** `undefined`: no such file. */
 	read(name: string): Promise<string | undefined>;
 	write(name: string, text: string): Promise<void>;
 }
 
+export interface FileParts {
+	store: RecordingStore;
+	/** Milliseconds. */
+	now(): number;
+	wait(milliseconds: number): Promise<void>;
+}
+
 /** The answers of equal calls, by their place among these calls. */
 export type RecordedAnswers = Map<number, Answer>;
 
+/** By key. */
+type Recordings = ReadonlyMap<string, Recording>;
+
+const NONE: Recordings = new Map();
+
+/** A caller that waits for the write of another one looks again after this time. */
+const WAIT_MS = 5;
+/** Its writer has ended without an end of its write: the runtime ends the work of a request whose caller has left. */
+const LOST_MS = 2_000;
+
 export class RecordedFile {
 	readonly name: string;
-	readonly #store: RecordingStore;
+	readonly #parts: FileParts;
+	/** The recordings of the file with this stamp. */
+	#known: { stamp: string | undefined; recordings: Recordings } = { stamp: undefined, recordings: NONE };
 	/** By key. They have precedence over the file. */
 	readonly #recorded = new Map<string, { call: Call; answers: RecordedAnswers }>();
 	/** Tests whose earlier recordings are dropped when the first of their calls is recorded. */
 	readonly #restarted = new Set<string>();
 	/** Tests whose earlier recordings are dropped by the next write. */
 	readonly #dropped = new Set<string>();
+	/** Keys that were recorded or have answered since the last report about the file. */
+	readonly #used = new Set<string>();
 	/** Counts the changes. */
 	#version = 0;
 	/** The version that was written last. */
 	#written = 0;
-	/** Callers that write. */
+	/** Writes without an end. */
 	#writing = 0;
+	/** The write that others wait for. */
+	#current: { beganAt: number } | undefined;
 
-	constructor(name: string, store: RecordingStore) {
+	constructor(name: string, parts: FileParts) {
 		this.name = name;
-		this.#store = store;
+		this.#parts = parts;
 	}
 
 	/** As the file is now: a person may have changed it. Throws if it is not a file of recordings. */
-	async read(): Promise<Recording[]> {
-		const text = await this.#store.read(this.name);
-		return text === undefined ? [] : readRecordings(text);
+	async read(): Promise<Recordings> {
+		const { store } = this.#parts;
+		const stamp = await store.stamp(this.name);
+		if (stamp !== this.#known.stamp) {
+			const text = stamp === undefined ? undefined : await store.read(this.name);
+			const recordings = text === undefined ? [] : readRecordings(text);
+			this.#known = {
+				stamp,
+				recordings: new Map(recordings.map((recording) => [keyOf(recording), recording])),
+			};
+		}
+		return this.#known.recordings;
+	}
+
+	/** The recording has answered a call. */
+	use(key: string): void {
+		this.#used.add(key);
 	}
 
 	/** The first call of the test that is recorded drops its earlier recordings. */
@@ -56,36 +96,63 @@ export class RecordedFile {
 	}
 
 	/**
-	 * Each caller reads and writes the file itself, because the runtime ends the work of a request whose caller has left, and others must
-	 * not wait for it. An earlier text may arrive after a later one: then its caller writes again.
+	 * Parallel callers share a write. None waits for a promise of another one: the runtime ends the work of a request whose caller has left.
+	 * An earlier text may then arrive after a later one, so that its caller writes again.
 	 */
 	async record(call: Call, answers: RecordedAnswers): Promise<void> {
 		if (call.test !== undefined && this.#restarted.delete(call.test)) this.#drop(call.test);
-		this.#recorded.set(keyOf(call), { call, answers });
-		this.#version++;
-		this.#writing++;
-		try {
-			do await this.#write();
-			while (this.#written < this.#version);
-		} finally {
-			this.#writing--;
-		}
-		if (this.#writing > 0) return;
-		// The file has all of it.
-		this.#recorded.clear();
-		this.#dropped.clear();
+		const key = keyOf(call);
+		this.#recorded.set(key, { call, answers });
+		this.#used.add(key);
+		let target = ++this.#version;
+		const { now, wait } = this.#parts;
+		while (this.#written < target)
+			if (this.#current && !hasPassed(LOST_MS, this.#current.beganAt, now())) await wait(WAIT_MS);
+			else if (await this.#write()) target = this.#version;
 	}
 
-	async #write(): Promise<void> {
-		const others = (await this.read()).filter(
-			(recording) => !this.#recorded.has(keyOf(recording)) && !this.#dropped.has(recording.test ?? ""),
-		);
-		const version = this.#version;
-		const recorded = [...this.#recorded.values()].map(({ call, answers }) => ({
-			...call,
-			answers: [...answers].sort(([a], [b]) => a - b).map(([, answer]) => answer),
-		}));
-		await this.#store.write(this.name, writeRecordings([...others, ...recorded]));
-		this.#written = version;
+	/** Returns whether a later text was written meanwhile. */
+	async #write(): Promise<boolean> {
+		this.#writing++;
+		const own = { beganAt: this.#parts.now() };
+		this.#current = own;
+		try {
+			const recordings = new Map(await this.read());
+			for (const [key, { test = "" }] of recordings) if (this.#dropped.has(test)) recordings.delete(key);
+			for (const [key, { call, answers }] of this.#recorded)
+				recordings.set(key, {
+					...call,
+					answers: [...answers].sort(([a], [b]) => a - b).map(([, answer]) => answer),
+				});
+			const version = this.#version;
+			await this.#replace(recordings);
+			const isLate = this.#written > version;
+			this.#written = version;
+			if (version === this.#version && this.#writing === 1) {
+				// The file has all of it.
+				this.#recorded.clear();
+				this.#dropped.clear();
+			}
+			return isLate;
+		} finally {
+			this.#writing--;
+			if (this.#current === own) this.#current = undefined;
+		}
+	}
+
+	async #replace(recordings: Recordings): Promise<void> {
+		const { store } = this.#parts;
+		await store.write(this.name, writeRecordings(recordings));
+		this.#known = { stamp: await store.stamp(this.name), recordings };
+	}
+
+	/** The recordings that were neither used nor made since the last call of this method. `remove`: from the file. */
+	async takeUnused(isOver: (recording: Recording) => boolean, remove: boolean): Promise<Recording[]> {
+		const recordings = new Map(await this.read());
+		const unused = [...recordings].filter(([key, recording]) => !this.#used.has(key) && isOver(recording));
+		this.#used.clear();
+		for (const [key] of unused) recordings.delete(key);
+		if (remove && unused.length > 0) await this.#replace(recordings);
+		return unused.map(([, recording]) => recording);
 	}
 }

@@ -9,12 +9,28 @@ import { bindingFailure } from "../binding-failure.ts";
 import { isRecordable, LARGEST_ANSWER, recordingResponse, replay } from "./answers.ts";
 import { isRecorded, readCall } from "./calls.ts";
 import { describeCall, describeMiss } from "./difference.ts";
-import { type RecordedAnswers, RecordedFile, type RecordingStore } from "./recorded-file.ts";
+import { type FileParts, type RecordedAnswers, RecordedFile } from "./recorded-file.ts";
 import { type Answer, type Call, keyOf, type Recording } from "./recording-file.ts";
 import { hasSecret } from "./secrets.ts";
 
-/** `replay`: only recordings answer. `once`: calls without a recording are recorded. `record`: all calls are recorded again. */
-export type RecordingMode = "replay" | "once" | "record";
+/**
+ * `replay`: only recordings answer. `once`: calls without a recording are recorded. `record`: all calls are recorded again. `prune`: as
+ * `replay`, and recordings that the tests do not use are removed.
+ */
+export type RecordingMode = "replay" | "once" | "record" | "prune";
+
+/** Only recordings answer. */
+export const isOffline = (mode: RecordingMode): boolean => mode === "replay" || mode === "prune";
+
+/** The tests of a file after their run, by the names of their recordings. */
+export interface EndedTests {
+	passed: readonly string[];
+	/** Failed, skipped, or not chosen: it is unknown which recordings they use. */
+	others: readonly string[];
+}
+
+/** Recordings that a line names. */
+const NAMED = 5;
 
 export interface RecorderSettings {
 	mode: RecordingMode;
@@ -28,14 +44,10 @@ export interface RecorderSettings {
 	folder: string;
 }
 
-export interface RecorderParts {
+export interface RecorderParts extends FileParts {
 	settings: RecorderSettings;
-	store: RecordingStore;
 	/** The name of the file of calls outside of tests. */
 	file: string;
-	/** Milliseconds. */
-	now(): number;
-	wait(milliseconds: number): Promise<void>;
 	warn(line: string): void;
 }
 
@@ -81,9 +93,37 @@ export class Recorder {
 	}
 
 	#scopeOf(name: string, test?: string): Scope {
-		const outside = this.#outside.get(name) ?? this.#newScope(new RecordedFile(name, this.#parts.store));
+		const outside = this.#outside.get(name) ?? this.#newScope(new RecordedFile(name, this.#parts));
 		this.#outside.set(name, outside);
 		return test === undefined ? outside : this.#newScope(outside.file, test);
+	}
+
+	/** The tests of a file have ended: names the recordings that none of them needs. */
+	async end(name: string, { others, passed }: EndedTests): Promise<void> {
+		const { settings, warn } = this.#parts;
+		const { file } = this.#scopeOf(name);
+		const ran = new Set(passed);
+		const unknown = new Set(others);
+		const isOver = ({ test }: Recording): boolean => {
+			if (test === undefined) return unknown.size === 0;
+			// Tests of the same name have a number.
+			return ran.has(test) || !(unknown.has(test) || unknown.has(test.replace(/ \(\d+\)$/, "")));
+		};
+		const removes = settings.mode === "prune";
+		try {
+			const unused = await file.takeUnused(isOver, removes);
+			if (unused.length === 0) return;
+			const named = unused.slice(0, NAMED).map(describeCall).join(", ");
+			const further = unused.length > NAMED ? `, and ${unused.length - NAMED} more` : "";
+			const what = `${unused.length} unused recording${unused.length === 1 ? "" : "s"}`;
+			warn(
+				removes
+					? `${what} removed from ${this.#pathOf(file)}: ${named}${further}`
+					: `${this.#pathOf(file)} has ${what}: ${named}${further}. GANGLION_RECORDINGS=prune removes ${unused.length === 1 ? "it" : "them"}`,
+			);
+		} catch (error) {
+			warn(`${this.#pathOf(file)} ${(error as Error).message}`);
+		}
 	}
 
 	#newScope(file: RecordedFile, test?: string): Scope {
@@ -96,7 +136,7 @@ export class Recorder {
 		const { ignore, mode, secrets } = settings;
 		if (!isRecorded(request)) return forward(request);
 		if (request.headers.has("upgrade"))
-			return mode === "replay" ? missing("Websockets are not recorded") : forward(request);
+			return isOffline(mode) ? missing("Websockets are not recorded") : forward(request);
 		const scope = this.#scope;
 		const startedAt = now();
 		const body = new Uint8Array(await request.clone().arrayBuffer());
@@ -132,18 +172,21 @@ export class Recorder {
 		const { mode, speed } = settings;
 		// Equal calls of a test that is being recorded have an answer each.
 		if (recorded.has(key)) return undefined;
-		let recordings: Recording[];
+		let recordings: ReadonlyMap<string, Recording>;
 		try {
 			recordings = await file.read();
 		} catch (error) {
 			return refused(`${this.#pathOf(file)} ${(error as Error).message}`);
 		}
-		const answers = recordings.find((recording) => keyOf(recording) === key)?.answers ?? [];
+		const answers = recordings.get(key)?.answers ?? [];
 		const answer = answers[place] ?? answers.at(-1);
-		if (answer) return replay(answer, { speed, wait });
+		if (answer) {
+			file.use(key);
+			return replay(answer, { speed, wait });
+		}
 		// The message about a missing recording has a part of the call.
-		if (mode !== "replay" || hasSecret(call, settings.secrets)) return undefined;
-		const sentence = `No recording answers ${describeCall(call)}: ${describeMiss(call, recordings, this.#pathOf(file))}`;
+		if (!isOffline(mode) || hasSecret(call, settings.secrets)) return undefined;
+		const sentence = `No recording answers ${describeCall(call)}: ${describeMiss(call, [...recordings.values()], this.#pathOf(file))}`;
 		warn(sentence);
 		return missing(`${sentence}. Record it on your machine (GANGLION_RECORDINGS=once), and commit the file`);
 	}

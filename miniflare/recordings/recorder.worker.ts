@@ -4,7 +4,7 @@ import { unwrappedResponse } from "../../src/surfaces/rpc/unwrapped-response.ts"
 import { type WebSearchRequest, type WireParams, webSearchCall } from "../web-search-call.ts";
 import { WireGateway } from "../wire-gateway.ts";
 import type { RecordingStore } from "./recorded-file.ts";
-import { Recorder, type RecorderSettings } from "./recorder.ts";
+import { type EndedTests, Recorder, type RecorderSettings } from "./recorder.ts";
 import { nameOf } from "./test-names.ts";
 
 export interface RecorderWorkerSettings extends RecorderSettings {
@@ -55,6 +55,12 @@ function recorderOf({ FILES, SETTINGS }: RecorderEnv): Recorder {
 function storeIn(files: Fetcher): RecordingStore {
 	const address = (name: string) => `http://files/${name.split("/").map(encodeURIComponent).join("/")}`;
 	return {
+		async stamp(name) {
+			const { headers, ok, status } = await files.fetch(address(name), { method: "HEAD" });
+			if (ok) return `${headers.get("last-modified")} ${headers.get("content-length")}`;
+			if (status === 404) return undefined;
+			throw new Error(`cannot be read: status ${status}`);
+		},
 		async read(name) {
 			const response = await files.fetch(address(name));
 			if (response.ok) return response.text();
@@ -113,6 +119,15 @@ export class AI extends RecordedGateway {
 export class Tests extends WorkerEntrypoint<RecorderEnv> {
 	/** `path`: of the file of the test. `test`: absent outside of the tests of the file. */
 	begin(path: string, test?: string): void {
-		recorderOf(this.env).begin(`${nameOf(path, this.env.SETTINGS.roots)}.json`, test);
+		recorderOf(this.env).begin(this.#fileOf(path), test);
+	}
+
+	/** The tests of a file have ended. */
+	end(path: string, tests: EndedTests): Promise<void> {
+		return recorderOf(this.env).end(this.#fileOf(path), tests);
+	}
+
+	#fileOf(path: string): string {
+		return `${nameOf(path, this.env.SETTINGS.roots)}.json`;
 	}
 }

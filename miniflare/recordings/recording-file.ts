@@ -46,11 +46,10 @@ export function readRecordings(text: string): Recording[] {
 }
 
 /** The text of a file. Its order depends only on the calls, so that recording again changes only the lines that are different. */
-export function writeRecordings(recordings: readonly Recording[]): string {
-	const sorted = recordings
-		.map((recording) => ({ recording, key: keyOf(recording) }))
-		.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
-		.map(({ recording }) => recording);
+export function writeRecordings(byKey: ReadonlyMap<string, Recording>): string {
+	const sorted = [...byKey]
+		.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+		.map(([, recording]) => recording);
 	return `${layout({ version: VERSION, recordings: sorted }, "")}\n`;
 }
 

@@ -1,4 +1,5 @@
 /** Finds keys in what would be written to a file of a repository. */
+import { Buffer } from "node:buffer";
 import { isRecord, parseJson } from "../../src/core/json.ts";
 import { contains, PROFILES } from "../../src/gateways/profiles/profiles.ts";
 
@@ -7,14 +8,20 @@ const SHORTEST_SECRET = 8;
 
 const { api_key: API_KEY } = PROFILES;
 
+/** Characters of base64 that may be bytes with a key. */
+const BASE64 = /[\w+/-]{11,}={0,2}/g;
+/** A whole text of base64, which may have lines. */
+const LINES_OF_BASE64 = /^[\w+/\s-]{11,}={0,2}\s*$/;
+
 /**
  * Whether a text of the value looks like a key, or has one of the secrets. The parts of a text in the events of a stream are joined. JSON
- * inside of a text is parsed, because there an escaped line break before a key looks like a letter.
+ * inside of a text is parsed, because there an escaped line break before a key looks like a letter. Bytes in base64 are texts, too.
  */
 export function hasSecret(value: object, secrets: readonly string[]): boolean {
 	const texts = new Map<string, string>();
 	collect(value, "", texts);
 	for (const text of [...texts.values()]) collectJson(text, texts);
+	for (const text of [...texts.values()]) collectBytes(text, texts);
 	const known = secrets.map((secret) => secret.trim()).filter(({ length }) => length >= SHORTEST_SECRET);
 	return [...texts.values()].some(
 		(text) =>
@@ -28,6 +35,16 @@ function collectJson(text: string, texts: Map<string, string>): void {
 	for (const json of [text, ...[...lines].map(([, data = ""]) => data)]) {
 		const value = parseJson(json);
 		if (typeof value === "object" && value !== null) collect(value, "json", texts);
+	}
+}
+
+/** The bytes of base64 in a text, as characters, and the JSON that they are. */
+function collectBytes(text: string, texts: Map<string, string>): void {
+	const runs = LINES_OF_BASE64.test(text) ? [text] : [...text.matchAll(BASE64)].map(([run]) => run);
+	for (const base64 of runs) {
+		const bytes = Buffer.from(base64, "base64").toString("utf8");
+		texts.set(`bytes${texts.size}`, bytes);
+		collectJson(bytes, texts);
 	}
 }
 

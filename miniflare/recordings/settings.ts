@@ -23,8 +23,8 @@ export interface RecordingSettings {
 const VARIABLE = "GANGLION_RECORDINGS";
 const DEFAULT_FOLDER = "recordings";
 
-const Mode = z.enum(["replay", "once", "record", "off"], {
-	error: 'expected "replay", "once", "record" or "off"',
+const Mode = z.enum(["replay", "once", "record", "prune", "off"], {
+	error: 'expected "replay", "once", "record", "prune" or "off"',
 });
 
 const PATH = /^[^.]+(?:\.[^.]+)*$/;

@@ -204,6 +204,15 @@ describe("the example, with the plugin", () => {
 		const projects = [project, ...others].map(({ folder }) => join(folder, "vitest.config.ts"));
 		const config = join(project.folder, "all.config.ts");
 		writeFileSync(config, `export default { test: { projects: ${JSON.stringify(projects)} } };`);
+		const recorded = join(project.folder, "answers/RECORDED/test");
+		mkdirSync(recorded, { recursive: true });
+		const answer = { status: 200, headers: { "content-type": "application/json" }, json: 1 };
+		const gone = { test: "gone", call: "run", model: "@cf/a/b", input: "x", answers: [answer] };
+		for (const name of ["probe", "old"])
+			writeFileSync(
+				join(recorded, `${name}.test.ts.json`),
+				JSON.stringify({ version: 1, recordings: [gone] }),
+			);
 		const faster = `--import=${pathToFileURL(resolve("test/faster-pool.ts"))}`;
 		const env = { ...project.env, NODE_OPTIONS: faster };
 		const host = start({ ...project, env }, "node_modules/vitest/vitest.mjs", "run", "--config", config);
@@ -215,8 +224,13 @@ describe("the example, with the plugin", () => {
 		const { recordings } = JSON.parse(file);
 		expect(recordings).toMatchObject([
 			{ answers: [{ json: { response: "Before." } }] },
+			{ test: "gone", answers: [{ json: 1 }] },
 			{ test: "records", answers: [{ json: { response: "Recorded." } }] },
 		]);
+		expect(output).toContain(
+			'answers/RECORDED/test/probe.test.ts.json has 1 unused recording: run("@cf/a/b") of the test "gone". GANGLION_RECORDINGS=prune removes it',
+		);
+		expect(output).toContain("test/old.test.ts.json is of a file of tests that does not exist: delete it");
 		expect(recordings[0]).not.toHaveProperty("test");
 		expect(output).toMatch(/of process \d+/);
 		await expect.poll(() => isRunning(pidIn(output))).toBe(false);

@@ -21,9 +21,17 @@ const json = (value: unknown, init?: ResponseInit): Response =>
 
 function recorderOf(settings: Partial<RecorderSettings>, files = new Map<string, string>()) {
 	const warnings: string[] = [];
+	const counts = { reads: 0, writes: 0 };
 	const store = {
-		read: async (name: string) => files.get(name),
-		write: async (name: string, text: string) => void files.set(name, text),
+		stamp: async (name: string) => files.get(name),
+		async read(name: string) {
+			counts.reads++;
+			return files.get(name);
+		},
+		async write(name: string, text: string) {
+			counts.writes++;
+			files.set(name, text);
+		},
 	};
 	const waits: number[] = [];
 	let now = 0;
@@ -38,7 +46,7 @@ function recorderOf(settings: Partial<RecorderSettings>, files = new Map<string,
 	const passTime = (milliseconds: number) => {
 		now += milliseconds;
 	};
-	return { files, passTime, recorder, waits, warnings };
+	return { counts, files, passTime, recorder, store, waits, warnings };
 }
 
 /** A gateway that gives these responses in turn, and the requests that it got. */
@@ -434,6 +442,128 @@ describe("a recorder", () => {
 			"second",
 			"third",
 		]);
+	});
+
+	it("reads a file once until it changes, and parallel calls share a write", async () => {
+		const { counts, files, recorder, store } = recorderOf({});
+		const write = store.write;
+		let isSlow = true;
+		store.write = async (name, text) => {
+			await new Promise<void>((done) => setTimeout(done, isSlow ? 20 : 0));
+			return write(name, text);
+		};
+		const inputs = Array.from({ length: 50 }, (_, at) => `call ${at}`);
+		await Promise.all(inputs.map((input) => recorder.answer(runOf(input), gateway(json(input)))));
+		expect(answersIn(files)).toHaveLength(50);
+		// The first write, and one for all that came while it ran.
+		expect(counts.writes).toBeLessThanOrEqual(3);
+		isSlow = false;
+		counts.reads = 0;
+		for (const input of inputs)
+			expect(await (await recorder.answer(runOf(input), closed)).json()).toBe(input);
+		expect(counts.reads).toBe(0);
+		files.set(FILE, (files.get(FILE) ?? "").replace('"json": "call 7"', '"json": "changed"'));
+		expect(await (await recorder.answer(runOf("call 7"), closed)).json()).toBe("changed");
+		expect(counts.reads).toBe(1);
+	});
+
+	it("writes without a caller whose work was ended during its write", async () => {
+		const { files, passTime, recorder, store } = recorderOf({});
+		const write = store.write;
+		store.write = () => new Promise(() => {});
+		void recorder.answer(runOf("left"), gateway(json("left")));
+		await expect.poll(() => files.size).toBe(0);
+		await new Promise<void>((done) => setTimeout(done, 20));
+		store.write = write;
+		passTime(2_000);
+		await recorder.answer(runOf("next"), gateway(json("next")));
+		await recorder.answer(runOf("last"), gateway(json("last")));
+		expect(answersIn(files).map(({ input }: { input: string }) => input)).toEqual(["last", "left", "next"]);
+	});
+
+	/** A file with a recording of each of these tests, and one outside of tests. */
+	async function recordedTests(...tests: string[]): Promise<Map<string, string>> {
+		const { files, recorder } = recorderOf({});
+		for (const test of [undefined, ...tests]) {
+			recorder.begin(FILE, test);
+			await recorder.answer(runOf(`of ${test}`), gateway(json(1)));
+		}
+		return files;
+	}
+
+	it("names the recordings that no test has used, at the end of a file of tests", async () => {
+		const files = await recordedTests("a", "b", "c", "c (2)", "gone", "skipped");
+		const { recorder, warnings } = recorderOf({ mode: "replay" }, files);
+		recorder.begin(FILE, "a");
+		await recorder.answer(runOf("of a"), closed);
+		await recorder.end(FILE, { passed: ["a", "b"], others: ["c", "skipped"] });
+		const unused = ["b", "gone"].map((test) => `run("${LLAMA}") of the test "${test}"`).join(", ");
+		expect(warnings).toEqual([
+			`recordings/AI/app.json has 2 unused recordings: ${unused}. GANGLION_RECORDINGS=prune removes them`,
+		]);
+		// A new run of the same session counts anew.
+		warnings.length = 0;
+		await recorder.end(FILE, { passed: ["a", "b", "c", "c (2)", "gone", "skipped"], others: [] });
+		expect(warnings[0]).toMatch(/ has 7 unused recordings: .*, and 2 more\. /);
+	});
+
+	it("removes them in the mode prune, and says nothing if all are used", async () => {
+		const files = await recordedTests("a", "b");
+		const { recorder, warnings } = recorderOf({ mode: "prune" }, files);
+		for (const test of [undefined, "a"]) {
+			recorder.begin(FILE, test);
+			await recorder.answer(runOf(`of ${test}`), closed);
+		}
+		recorder.begin(FILE, "a");
+		expect((await recorder.answer(runOf("new"), closed)).status).toBe(404);
+		warnings.length = 0;
+		await recorder.end(FILE, { passed: ["a", "b"], others: [] });
+		expect(warnings).toEqual([
+			`1 unused recording removed from recordings/AI/app.json: run("${LLAMA}") of the test "b"`,
+		]);
+		expect(answersIn(files).map(({ test }: { test?: string }) => test)).toEqual([undefined, "a"]);
+		const again = recorderOf({ mode: "once" }, files);
+		for (const test of [undefined, "a"]) {
+			again.recorder.begin(FILE, test);
+			await again.recorder.answer(runOf(`of ${test}`), closed);
+		}
+		await again.recorder.end(FILE, { passed: ["a"], others: [] });
+		expect(again.warnings).toEqual([]);
+	});
+
+	it.each([
+		["bytes", (text: string) => new Response(text, { headers: { "content-type": "audio/mpeg" } })],
+		["a field in base64", (text: string) => json({ image: Buffer.from(text).toString("base64") })],
+		[
+			"base64url in a text",
+			(text: string) =>
+				json({ image: `data:a/b;base64,${Buffer.from(`??${text}`).toString("base64url")} x` }),
+		],
+		[
+			"lines of base64",
+			(text: string) =>
+				json({
+					file: (
+						Buffer.from(`${"a".repeat(50)} ${text}`)
+							.toString("base64")
+							.match(/.{1,76}/g) ?? []
+					).join("\r\n"),
+				}),
+		],
+		[
+			"JSON in base64",
+			(text: string) =>
+				json({ file: Buffer.from(JSON.stringify({ a: `Key:\n${text}` })).toString("base64") }),
+		],
+	])("finds a key in %s", async (_, responseWith) => {
+		for (const secret of ["sk-proj-0123456789abcdefghij", "correct-horse-battery"]) {
+			const { files, recorder, warnings } = recorderOf({ secrets: ["correct-horse-battery"] });
+			await recorder.answer(runOf("x"), gateway(responseWith(`the key ${secret} of mine`)));
+			expect(files.size).toBe(0);
+			expect(warnings[0]).toContain("its answer has a value that looks like a key");
+			await recorder.answer(runOf("y"), gateway(responseWith("nothing of the kind")));
+			expect(files.size).toBe(1);
+		}
 	});
 
 	it("warns once that the simulator answered", async () => {

@@ -1,5 +1,5 @@
 /** Recordings of real bindings in a session of the runtime: what a call gave is what its recording gives, without the engine. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -100,7 +100,9 @@ async function session(mode: string): Promise<(call?: BindingCall) => Promise<un
 	const { port } = engine.address() as AddressInfo;
 	const options = {
 		BACKENDS: { engine: { kind: "openai", url: `http://127.0.0.1:${port}`, key: "ENGINE_KEY" } },
-		ROUTES: { [LLAMA]: [{ backend: "engine" }] },
+		ROUTES: { [LLAMA]: [{ backend: "engine" }], "acme-chat": [{ backend: "engine" }] },
+		MODELS: { "acme-embed": { task: "Text Embeddings" } },
+		ALIASES: { chat: LLAMA },
 		recordings: folder,
 	};
 	const vars: Record<string, string> = mode === "replay" ? {} : { ENGINE_KEY: KEY };
@@ -166,6 +168,10 @@ describe("recordings of a session", () => {
 		for (const [name, call] of Object.entries(calls)) replayed[name] = await replaying(call);
 		expect(replayed).toEqual(recorded);
 		expect(withoutSockets(await replaying())).toEqual(withoutSockets(members));
+		const named = (listed: unknown) =>
+			(listed as { value: { name: string }[] }).value.map(({ name }) => name);
+		const models: BindingCall = { member: "models", parameters: [{ search: "acme" }] };
+		expect(named(await replaying(models)).sort()).toEqual(["acme-chat", "acme-embed"]);
 		expect(answers).toBe(engineCalls);
 		expect(readdirSync(folder).sort()).toEqual(["AI", "SERVICE"]);
 		const text = readFileSync(join(folder, "AI/app.json"), "utf8");
@@ -183,6 +189,10 @@ describe("recordings of a session", () => {
 		expect(file.recordings.map(({ test }: { test: string }) => test)).toEqual(["asks > once"]);
 		const replaying = await session("replay");
 		expect(await replaying(chat)).toMatchObject({ value: { response: "answer 1" } });
+		// A file that is changed is read again.
+		const app = join(folder, "AI/app.json");
+		writeFileSync(app, readFileSync(app, "utf8").replace("answer 1", "changed by a person"));
+		expect(await replaying(chat)).toMatchObject({ value: { response: "changed by a person" } });
 		expect(await replaying({ ...chat, test })).toMatchObject({ value: { response: "answer 2" } });
 		expect(await replaying({ parameters: [LLAMA, { prompt: "Hallo" }] })).toEqual({
 			thrown: {
