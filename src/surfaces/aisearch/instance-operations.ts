@@ -1,21 +1,11 @@
 /** The operations on instances, as the bindings and the REST routes have them. */
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
-import { noGateway } from "../../gateways/absent-gateway.ts";
-import { choosesModel } from "../../gateways/run/model-in-gateway.ts";
-import { idOfNamed, isProviderModel } from "../../gateways/run/provider-names.ts";
-import { resolveModel } from "../../pipeline/resolve-model.ts";
 import type { OpenInstance } from "../../retrieval/search/client/search-instances.ts";
-import { searchFailure } from "../../retrieval/search/failures.ts";
-import { MODEL_FIELDS, serving } from "../../retrieval/search/models.ts";
 import { type ConfigChanges, changesSource, type NewInstance } from "../../retrieval/search/read-config.ts";
-import {
-	type InstanceConfig,
-	type InstanceRecord,
-	type Page,
-	vectorIndexOf,
-} from "../../retrieval/search/records.ts";
+import { type InstanceRecord, type Page, vectorIndexOf } from "../../retrieval/search/records.ts";
 import { openVectors } from "../../retrieval/search/vectors.ts";
+import { requireNamed } from "./instance-models.ts";
 import type { InstanceCall } from "./item-operations.ts";
 import { startJob } from "./job-operations.ts";
 import { instanceJson, statsJson } from "./json.ts";
@@ -44,28 +34,6 @@ export async function listInstances(
 	await searchInstances.namespace(caller.account, namespace);
 	const isDescending = order_by_direction === "desc";
 	return searchInstances.list(caller.account, { namespace, page, perPage, search, isDescending });
-}
-
-/**
- * Throws 7010 for a model and 7018 for a gateway that does not exist, so that the mistake does not wait for the first item or search.
- * `before`: the configuration until now, whose values are not checked again.
- */
-async function requireNamed(
-	fields: ConfigChanges,
-	{ caller, services }: Pick<OwnCall, "caller" | "services">,
-	before?: InstanceConfig,
-): Promise<void> {
-	for (const field of MODEL_FIELDS) {
-		const model = fields[field];
-		if (!model || model === before?.[field] || choosesModel(model)) continue;
-		if (isProviderModel(await idOfNamed(model, caller, services))) continue;
-		await serving(field, async () => resolveModel(model, caller, services));
-	}
-	const { ai_gateway_id: gateway } = fields;
-	if (!gateway || gateway === before?.ai_gateway_id) return;
-	if (await services.gateways.find(caller.account, gateway)) return;
-	const names = await services.gateways.knownNames(caller.account);
-	throw searchFailure("searchGatewayNotFound", noGateway(gateway, names));
 }
 
 /** Throws 7010, 7018. */
