@@ -10,6 +10,7 @@ import {
 	hasEnded,
 } from "../batches/records.ts";
 import type { FoundJob } from "../records.ts";
+import { IS_NOT_WAITING, waitingTimes } from "./failed-deletions.ts";
 
 /**
  * Written when a batch is created, and with each commit of its lines. It dies some time after its end, or when it is deleted. `seq`:
@@ -137,14 +138,20 @@ export class BatchTable {
 
 	/** Some batches whose time is over. */
 	expired(now: number): BatchRecord[] {
-		return this.#rows("WHERE kept_until > 0 AND kept_until <= ? LIMIT ?", now, EXPIRED_AT_ONCE).map(recordOf);
+		return this.#rows(
+			`WHERE kept_until > 0 AND kept_until <= ? AND ${IS_NOT_WAITING} ORDER BY kept_until LIMIT ?`,
+			...[now, ...waitingTimes(now), EXPIRED_AT_ONCE],
+		).map(recordOf);
 	}
 
-	nextExpiry(): number | undefined {
-		const { next } = this.#sql
-			.exec<{ next: number | null }>("SELECT min(kept_until) AS next FROM batches WHERE kept_until > 0")
-			.one();
-		return next ?? undefined;
+	/** Without batches whose deletion has failed. */
+	nextExpiry(now: number): number | undefined {
+		return this.#sql
+			.exec<{ next: number }>(
+				`SELECT kept_until AS next FROM batches WHERE kept_until > 0 AND ${IS_NOT_WAITING} ORDER BY kept_until LIMIT 1`,
+				...waitingTimes(now),
+			)
+			.toArray()[0]?.next;
 	}
 
 	#rows(condition: string, ...values: SqlStorageValue[]): BatchRow[] {

@@ -2,6 +2,7 @@
 import { DeletedPositions } from "../../core/deleted-positions.ts";
 import type { Scope } from "../../responses/records.ts";
 import type { FileRecord, FilesPage, FilesQuery, FoundJob, NewFile } from "../records.ts";
+import { IS_NOT_WAITING, waitingTimes } from "./failed-deletions.ts";
 
 /**
  * A row is inserted before an upload starts, and completed at its end. It dies when the file is deleted or expires, or some time after
@@ -131,18 +132,22 @@ export class FileTable {
 		return row?.seq ?? this.#deleted.get(id, scope);
 	}
 
-	/** Some files that have expired, and uploads that did not end. */
-	expired(now: number): string[] {
-		return this.#rows("WHERE expires_at <= ? ORDER BY expires_at LIMIT ?", now, EXPIRED_AT_ONCE).map(
-			({ id }) => id,
-		);
+	/** Some files that have expired, and uploads that did not end. `kept`: ids of files that stay. */
+	expired(now: number, kept: readonly string[]): string[] {
+		return this.#rows(
+			`WHERE expires_at <= ? AND ${IS_NOT_WAITING} AND id NOT IN (SELECT value FROM json_each(?))
+			ORDER BY expires_at LIMIT ?`,
+			...[now, ...waitingTimes(now), JSON.stringify(kept), EXPIRED_AT_ONCE],
+		).map(({ id }) => id);
 	}
 
-	nextExpiry(): number | undefined {
-		const { next } = this.#sql
-			.exec<{ next: number | null }>("SELECT min(expires_at) AS next FROM files WHERE expires_at IS NOT NULL")
-			.one();
-		return next ?? undefined;
+	/** Without files whose deletion has failed. */
+	nextExpiry(now: number): number | undefined {
+		const [row] = this.#rows(
+			`WHERE expires_at IS NOT NULL AND ${IS_NOT_WAITING} ORDER BY expires_at LIMIT 1`,
+			...waitingTimes(now),
+		);
+		return row?.expires_at ?? undefined;
 	}
 
 	#rows(condition: string, ...values: SqlStorageValue[]): FileRow[] {

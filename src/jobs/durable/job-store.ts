@@ -5,10 +5,8 @@ import { type AiError, toAiError } from "../../core/errors.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { deleteAdapterBytes, type EngineFolders } from "../adapters/engine-folders.ts";
 import { batchItem } from "../batches/batch-item.ts";
-import type { BatchRecord } from "../batches/records.ts";
 import { fileKey, type JobUsage, ownInputKey } from "../records.ts";
 import { BatchRuns } from "./batch-runs.ts";
-import { EXPIRED } from "./failed-deletions.ts";
 import { JobTables } from "./job-tables.ts";
 import { StoredAdapters } from "./stored-adapters.ts";
 import { StoredBatches } from "./stored-batches.ts";
@@ -61,8 +59,7 @@ export abstract class JobStoreObject extends DurableObject {
 		const { account } = tables;
 		if (account === undefined) return;
 		const now = Date.now();
-		if ((tables.failedDeletions.times(now).get(EXPIRED) ?? 0) <= now)
-			await this.#delete(EXPIRED, () => this.#deleteExpired(account));
+		await this.#deleteExpired(account, now);
 		try {
 			await this.storage().queue.enqueue(tables.batches.open().map(({ id }) => batchItem(account, id)));
 		} catch (error) {
@@ -73,42 +70,48 @@ export abstract class JobStoreObject extends DurableObject {
 		// At the end: a folder may refuse for a long time.
 		const services = { engineFolders: this.engineFolders(), storage: this.storage() };
 		for (const id of tables.deletableAdapters(now))
-			await this.#delete(id, async () => {
+			await this.#delete([id], async () => {
 				await deleteAdapterBytes(account, id, services);
-				tables.adapters.forget(id);
+				tables.forgetAdapter(id);
 			});
+		tables.failedDeletions.deleteForgotten();
 		await tables.schedule();
 	}
 
-	/** A deletion that fails delays no other one. A later alarm repeats it. */
-	async #delete(id: string, deletion: () => Promise<void>): Promise<void> {
-		const { failedDeletions } = this.#tables;
-		try {
-			await deletion();
-			failedDeletions.delete(id);
-		} catch (error) {
-			this.log(toAiError(error));
-			failedDeletions.add(id, Date.now());
-		}
+	/** A row dies after its bytes, so that none remain. */
+	async #deleteExpired(account: string, now: number): Promise<void> {
+		const tables = this.#tables;
+		const blobs = this.storage().blobs(account);
+		const deleteFiles = async (ids: readonly string[]): Promise<void> => {
+			await blobs.delete(ids.map(fileKey));
+			for (const id of ids) tables.forgetFile(id);
+		};
+		const files = tables.files.expired(now, tables.inputs());
+		// All by one call, and one by one only if that fails.
+		await deleteFiles(files).catch(() => this.#delete(files, (id) => deleteFiles([id])));
+		const batches = new Map(tables.batches.expired(now).map((batch) => [batch.id, batch]));
+		await this.#delete([...batches.keys()], async (id) => {
+			const { api, outputFile = "" } = batches.get(id) ?? {};
+			// Files of OpenAI's results have an expiry of their own.
+			await blobs.delete([ownInputKey(id), ...(api === "openai" ? [] : [fileKey(outputFile)])]);
+			tables.forgetBatch(id);
+		});
 	}
 
-	/** A row dies after its bytes, so that none remain. Throws the first failure, after it has tried all. */
-	async #deleteExpired(account: string): Promise<void> {
-		const { batches, files } = this.#tables;
-		const now = Date.now();
-		const blobs = this.storage().blobs(account);
-		const expired = files.expired(now).filter((id) => !this.#tables.isInput(id));
-		const deleteFiles = async (): Promise<void> => {
-			await blobs.delete(expired.map(fileKey));
-			for (const id of expired) files.forget(id, now);
-		};
-		const deleteBatch = async ({ api, id, outputFile }: BatchRecord): Promise<void> => {
-			// Files of OpenAI's results have an expiry of their own.
-			await blobs.delete([ownInputKey(id), ...(api === "openai" ? [] : [fileKey(outputFile ?? "")])]);
-			batches.forget(id, now);
-		};
-		const deletions = [deleteFiles(), ...batches.expired(now).map(deleteBatch)];
-		const failed = (await Promise.allSettled(deletions)).find(({ status }) => status === "rejected");
-		if (failed?.status === "rejected") throw failed.reason;
+	/** A deletion that fails delays no other one. A later alarm repeats it. Each kind of failure is logged once. */
+	async #delete(ids: readonly string[], deletion: (id: string) => Promise<void>): Promise<void> {
+		const logged = new Set<string>();
+		await Promise.all(
+			ids.map(async (id) => {
+				try {
+					await deletion(id);
+				} catch (thrown) {
+					const error = toAiError(thrown);
+					if (!logged.has(error.key)) this.log(error);
+					logged.add(error.key);
+					this.#tables.failedDeletions.add(id, Date.now());
+				}
+			}),
+		);
 	}
 }

@@ -5,7 +5,7 @@ import type { JobUsage } from "../records.ts";
 import { AdapterTable } from "./adapter-table.ts";
 import { BatchTable } from "./batch-table.ts";
 import { BillTable } from "./bill-table.ts";
-import { EXPIRED, FailedDeletions } from "./failed-deletions.ts";
+import { FailedDeletions } from "./failed-deletions.ts";
 import { FileTable } from "./file-table.ts";
 import { LineTable } from "./line-table.ts";
 
@@ -72,9 +72,27 @@ export class JobTables {
 		};
 	}
 
-	/** Whether a batch that has not ended reads the file. */
-	isInput(file: string): boolean {
-		return this.batches.open().some((batch) => batch.inputFile === file && !hasEnded(batch));
+	/** The files that batches read which have not ended. */
+	inputs(): string[] {
+		return this.batches.open().flatMap((batch) => (hasEnded(batch) ? [] : (batch.inputFile ?? [])));
+	}
+
+	/** The bytes of a file are gone. */
+	forgetFile(id: string): void {
+		this.files.forget(id, Date.now());
+		this.failedDeletions.delete(id);
+	}
+
+	/** The same of a batch. */
+	forgetBatch(id: string): void {
+		this.batches.forget(id, Date.now());
+		this.failedDeletions.delete(id);
+	}
+
+	/** The same of an adapter. */
+	forgetAdapter(id: string): void {
+		this.adapters.forget(id);
+		this.failedDeletions.delete(id);
 	}
 
 	/** Some adapters whose bytes may be deleted now, those first that have waited longest. */
@@ -92,14 +110,11 @@ export class JobTables {
 	async schedule(): Promise<void> {
 		const now = Date.now();
 		const failed = this.failedDeletions.times(now);
-		const expiry = Math.min(
-			this.files.nextExpiry() ?? Number.POSITIVE_INFINITY,
-			this.batches.nextExpiry() ?? Number.POSITIVE_INFINITY,
-		);
-		const times = [Math.max(expiry, failed.get(EXPIRED) ?? 0)];
+		const expiries = [this.files.nextExpiry(now), this.batches.nextExpiry(now)];
+		const times = [...failed.values(), ...expiries.filter((time) => time !== undefined)];
 		if (this.batches.open().length > 0) times.push(now + ENQUEUE_AFTER_MS);
 		for (const id of this.adapters.deleted()) times.push(failed.get(id) ?? now + DELETE_AFTER_MS);
-		const next = times.reduce((first, time) => Math.min(first, time));
+		const next = times.reduce((first, time) => Math.min(first, time), Number.POSITIVE_INFINITY);
 		// An expired file stays while a batch reads it.
 		if (next < Number.POSITIVE_INFINITY) await this.scheduleAt(Math.max(next, now + MIN_ALARM_MS));
 	}

@@ -85,7 +85,6 @@ export class StoredAdapters extends RpcTarget {
 
 	/** The bytes of a hidden adapter are gone. */
 	forget(id: string): void {
-		this.#tables.adapters.forget(id);
-		this.#tables.failedDeletions.delete(id);
+		this.#tables.forgetAdapter(id);
 	}
 }

@@ -67,6 +67,6 @@ export class StoredBatches extends RpcTarget {
 	/** Only one that has ended, or was not put into the queue. */
 	forget(id: string): void {
 		this.#tables.lines.delete(id);
-		this.#tables.batches.forget(id, Date.now());
+		this.#tables.forgetBatch(id);
 	}
 }

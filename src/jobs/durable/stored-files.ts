@@ -43,7 +43,7 @@ export class StoredFiles extends RpcTarget {
 	 * has not ended reads it.
 	 */
 	async hide(id: string): Promise<boolean> {
-		if (this.#tables.isInput(id)) return false;
+		if (this.#tables.inputs().includes(id)) return false;
 		this.#tables.files.hide(id, Date.now());
 		await this.#tables.schedule();
 		return true;
@@ -51,6 +51,6 @@ export class StoredFiles extends RpcTarget {
 
 	/** The bytes of a hidden file are gone. */
 	forget(id: string): void {
-		this.#tables.files.forget(id, Date.now());
+		this.#tables.forgetFile(id);
 	}
 }
