@@ -1,6 +1,7 @@
 /**
  * The adapters that one replica of an engine has, as this isolate knows. Per adapter: absent, loading, loaded, failed. One request loads,
- * and the others wait. The least recently used adapter that no request uses makes room for another.
+ * and the others wait. The least recently used adapter that no request uses makes room for another. If all places are taken by loads, the next
+ * one waits for the end of one of them.
  *
  * A request's timers and fetches may be used only while that request runs, so each request waits for a promise of its own, and has a timer.
  */
@@ -14,6 +15,10 @@ const FAILED_MS = 60_000;
 /** Of one load. Weights of 500 MB from a slow disk take some seconds. */
 export const LOAD_MS = 120_000;
 const MAX_FAILED = 1_000;
+/** A load that takes longer keeps no other one waiting: the engine may have no end of it. */
+const HUNG_MS = 10_000;
+/** A request that waited for a load uses its adapter within this time, or has left. */
+const HANDED_MS = 1_000;
 
 interface Waiter {
 	resolve(): void;
@@ -22,6 +27,8 @@ interface Waiter {
 
 interface Loading {
 	startedAt: number;
+	/** Since when it has one of the places. Absent: it waits for one. */
+	placedAt?: number;
 	waiters: Set<Waiter>;
 }
 
@@ -57,6 +64,10 @@ export class ReplicaAdapters {
 	readonly #loaded = new Map<string, number>();
 	readonly #loading = new Map<string, Loading>();
 	readonly #failed = new Map<string, { at: number; failure: AiError }>();
+	/** Requests that waited for a load which has ended, and do not use the adapter yet. */
+	readonly #handed = new Map<string, { requests: number; at: number }>();
+	/** Loads that wait for a place. */
+	readonly #waiting = new Set<() => void>();
 
 	has(adapter: string): boolean {
 		return this.#loaded.has(adapter);
@@ -65,11 +76,16 @@ export class ReplicaAdapters {
 	/** The engine has started anew, or has removed it. */
 	forget(adapter: string): void {
 		this.#loaded.delete(adapter);
+		this.#handed.delete(adapter);
 	}
 
 	/** Loads the adapter, unless the engine has it. Returns a function that ends its use. Throws 3040 if all places are in use. */
 	async use(adapter: string, maxLoaded: number, loads: AdapterLoads): Promise<() => void> {
-		if (!this.#loaded.has(adapter)) await this.#load(adapter, maxLoaded, loads);
+		if (!this.#loaded.has(adapter)) {
+			await this.#load(adapter, maxLoaded, loads);
+			const handed = this.#handed.get(adapter);
+			if (handed) handed.requests--;
+		}
 		const uses = (this.#loaded.get(adapter) ?? 0) + 1;
 		// The most recently used is last.
 		this.#loaded.delete(adapter);
@@ -79,6 +95,7 @@ export class ReplicaAdapters {
 			const current = this.#loaded.get(adapter);
 			if (!isOver && current !== undefined) this.#loaded.set(adapter, Math.max(0, current - 1));
 			isOver = true;
+			this.#wake();
 		};
 	}
 
@@ -105,11 +122,12 @@ export class ReplicaAdapters {
 	#start(adapter: string, maxLoaded: number, loads: AdapterLoads): Loading {
 		const loading: Loading = { startedAt: loads.now(), waiters: new Set() };
 		this.#loading.set(adapter, loading);
-		const work = this.#makeRoom(maxLoaded, loads)
+		const work = this.#place(loading, maxLoaded, loads)
 			.then(() => loads.load(adapter))
 			.then(
 				() => {
 					this.#loaded.set(adapter, 0);
+					this.#handed.set(adapter, { requests: loading.waiters.size, at: loads.now() });
 					for (const { resolve } of loading.waiters) resolve();
 				},
 				(error: unknown) => {
@@ -120,21 +138,62 @@ export class ReplicaAdapters {
 			)
 			.finally(() => {
 				if (this.#loading.get(adapter) === loading) this.#loading.delete(adapter);
+				this.#wake();
 			});
 		// The others need it if the caller of this request leaves.
 		loads.waitUntil(work);
 		return loading;
 	}
 
-	async #makeRoom(maxLoaded: number, { unload }: AdapterLoads): Promise<void> {
-		// The adapter itself is among those that are loading.
-		while (this.#loaded.size + this.#loading.size > maxLoaded) {
-			const unused = [...this.#loaded].find(([, uses]) => uses === 0)?.[0];
-			if (unused === undefined)
+	/** Throws 3040 if requests use the adapters in all places. */
+	async #place(loading: Loading, maxLoaded: number, loads: AdapterLoads): Promise<void> {
+		for (;;) {
+			const now = loads.now();
+			const taken = this.#taken(now);
+			const unused = [...this.#loaded].flatMap(([name, uses]) =>
+				uses > 0 || this.#isHanded(name, now) ? [] : name,
+			);
+			const excess = this.#loaded.size + taken.length + 1 - maxLoaded;
+			if (excess <= unused.length) {
+				loading.placedAt = now;
+				const removed = unused.slice(0, Math.max(0, excess));
+				for (const name of removed) {
+					this.#loaded.delete(name);
+					this.#handed.delete(name);
+				}
+				for (const name of removed) await loads.unload(name);
+				return;
+			}
+			if (taken.length === 0)
 				throw new AiError("outOfCapacity", `All ${maxLoaded} places for adapters are in use`);
-			this.#loaded.delete(unused);
-			await unload(unused);
+			await this.#change(Math.min(...taken) + HUNG_MS - now, loads);
 		}
+	}
+
+	#isHanded(adapter: string, now: number): boolean {
+		const handed = this.#handed.get(adapter);
+		return handed !== undefined && handed.requests > 0 && !hasPassed(HANDED_MS, handed.at, now);
+	}
+
+	/** Since when other loads have a place. */
+	#taken(now: number): number[] {
+		return [...this.#loading.values()].flatMap(({ placedAt }) =>
+			placedAt === undefined || hasPassed(HUNG_MS, placedAt, now) ? [] : placedAt,
+		);
+	}
+
+	/** Resolves when a place may be free, at the latest after these milliseconds. */
+	async #change(milliseconds: number, { left, startTimer }: AdapterLoads): Promise<void> {
+		const { promise, resolve } = settledElsewhere<void>();
+		const timer = startTimer(milliseconds, resolve, left);
+		this.#waiting.add(resolve);
+		await promise;
+		timer.cancel();
+		this.#waiting.delete(resolve);
+	}
+
+	#wake(): void {
+		for (const resolve of this.#waiting) resolve();
 	}
 
 	#keepFailure(adapter: string, failure: AiError, at: number): void {

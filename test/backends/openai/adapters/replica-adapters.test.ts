@@ -70,7 +70,7 @@ describe("the adapters of a replica", () => {
 		);
 		const adapters = new ReplicaAdapters();
 		const first = adapters.use("a", 2, loads);
-		clock.now = 20_000;
+		clock.now = 5_000;
 		const second = adapters.use("a", 2, loads);
 		(await adapters.use("b", 2, loads))();
 		(await adapters.use("c", 2, loads))();
@@ -85,6 +85,35 @@ describe("the adapters of a replica", () => {
 		await expect.poll(() => adapters.has("a")).toBe(true);
 		await adapters.use("a", 2, loads);
 		expect(calls).toEqual(["load a", "load b", "unload b", "load c"]);
+	});
+
+	it("wait for a load in the only place, and for one that hangs no longer than 10 seconds", async () => {
+		const loadsOf = new Map(["a", "b", "c"].map((name) => [name, Promise.withResolvers<void>()]));
+		const { calls, clock, loads, timers } = engine(
+			(adapter) => loadsOf.get(adapter)?.promise ?? Promise.resolve(),
+		);
+		const adapters = new ReplicaAdapters();
+		const used = ["a", "b", "c"].map((name) => adapters.use(name, 1, loads));
+		await expect.poll(() => timers.size).toBe(5);
+		expect(calls).toEqual(["load a"]);
+		// A load that ends makes place for one of the others, and a request that uses its adapter does not lose it.
+		loadsOf.get("a")?.resolve();
+		const end = await used[0];
+		await expect(used[1]).rejects.toMatchObject({ code: 3040 });
+		await expect(used[2]).rejects.toMatchObject({ code: 3040 });
+		end?.();
+		const [second, third] = ["b", "c"].map((name) => adapters.use(name, 1, loads));
+		await expect.poll(() => calls).toEqual(["load a", "unload a", "load b"]);
+		clock.now = 9_999;
+		await expect.poll(() => timers.size).toBe(3);
+		clock.now = 10_000;
+		[...timers][1]?.();
+		await expect.poll(() => calls).toEqual(["load a", "unload a", "load b", "load c"]);
+		loadsOf.get("c")?.resolve();
+		(await third)?.();
+		loadsOf.get("b")?.resolve();
+		(await second)?.();
+		expect(timers.size).toBe(0);
 	});
 
 	it("that the engine has refused are not loaded for a minute", async () => {
