@@ -42,8 +42,27 @@ export function readRecordings(text: string): Recording[] {
 		throw new Error(
 			`has version ${JSON.stringify(file.version)} of the format, and this version of ganglion reads ${VERSION}: record it again`,
 		);
-	return file.recordings as Recording[];
+	if (!file.recordings.every(isRecording))
+		throw new Error("has a recording that is none: restore the file, or record it again");
+	return file.recordings;
 }
+
+/** A person may have changed it. */
+const isRecording = (value: unknown): value is Recording =>
+	isRecord(value) &&
+	typeof value.call === "string" &&
+	[value.test, value.model].every((name) => name === undefined || typeof name === "string") &&
+	Array.isArray(value.answers) &&
+	value.answers.every(isAnswer);
+
+const isAnswer = (value: unknown): boolean =>
+	isRecord(value) &&
+	typeof value.status === "number" &&
+	isRecord(value.headers) &&
+	("json" in value ||
+		[value.text, value.base64].some((content) => typeof content === "string") ||
+		(Array.isArray(value.events) &&
+			value.events.every((event) => isRecord(event) && typeof event.at === "number")));
 
 /** The text of a file. Its order depends only on the calls, so that recording again changes only the lines that are different. */
 export function writeRecordings(byKey: ReadonlyMap<string, Recording>): string {

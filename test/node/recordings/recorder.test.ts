@@ -462,7 +462,7 @@ describe("a recorder", () => {
 		for (const input of inputs)
 			expect(await (await recorder.answer(runOf(input), closed)).json()).toBe(input);
 		expect(counts.reads).toBe(0);
-		files.set(FILE, (files.get(FILE) ?? "").replace('"json": "call 7"', '"json": "changed"'));
+		files.set(FILE, (files.get(FILE) ?? "").replace(/("json": ?)"call 7"/, '$1"changed"'));
 		expect(await (await recorder.answer(runOf("call 7"), closed)).json()).toBe("changed");
 		expect(counts.reads).toBe(1);
 	});
@@ -681,6 +681,16 @@ describe("a call without a recording", () => {
 describe("a file of recordings", () => {
 	it.each([
 		["<<<<<<< ours", "recordings/AI/app.json is not a file of recordings"],
+		...[
+			"[null]",
+			'[{"call":"run"}]',
+			'[{"call":"run","test":1,"answers":[]}]',
+			'[{"call":"run","answers":[{"status":200,"headers":{}}]}]',
+			'[{"call":"run","answers":[{"status":200,"headers":{},"events":[1]}]}]',
+		].map((recordings) => [
+			`{"version":1,"recordings":${recordings}}`,
+			"recordings/AI/app.json has a recording that is none: restore the file",
+		]),
 		['{"version":2,"recordings":[]}', "recordings/AI/app.json has version 2 of the format"],
 	])("that is %j is refused, and is not written", async (text, message) => {
 		const files = new Map([[FILE, text]]);

@@ -51,7 +51,11 @@ describe("the option recordings", () => {
 	it.each([
 		[{ folder: 1 }, {}, "dev.options.recordings.folder: expected text, found a number"],
 		[{ mod: "once" }, {}, 'dev.options.recordings.mod: expected no such field; did you mean "mode"?'],
-		[{ mode: "all" }, {}, 'dev.options.recordings.mode: expected "replay", "once", "record", "prune" or "off"'],
+		[
+			{ mode: "all" },
+			{},
+			'dev.options.recordings.mode: expected "replay", "once", "record", "prune" or "off"',
+		],
 		[{ ignore: ["a..b"] }, {}, "dev.options.recordings.ignore[0]: expected a path such as messages.*.id"],
 		[{ speed: 0 }, {}, "dev.options.recordings.speed: expected more than 0, found 0"],
 		[true, {}, "dev.options.recordings: expected an object, found true"],
