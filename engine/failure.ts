@@ -19,6 +19,19 @@ const STATUS = {
 /** A refusal of one item: the caller must change it. */
 export class ItemRefusal extends Error {}
 
+const OWN_SENTENCES = [TypeError, RangeError, ReferenceError];
+
+/**
+ * What the caller and the log see of an error of the libraries. A sentence of JavaScript names no cause: files or results of another form
+ * than the code reads are the cause of most.
+ */
+export function sentenceOf(error: unknown): string {
+	if (error instanceof SyntaxError) return "one of the files is no JSON";
+	if (!(error instanceof Error) || OWN_SENTENCES.some((kind) => error instanceof kind))
+		return "the files, or the results, have another form than those of the task";
+	return error.message;
+}
+
 export type FailureCode = keyof typeof STATUS;
 
 export class EngineFailure extends Error {

@@ -1,6 +1,18 @@
 /** What is calculated from the numbers of a model. */
 import type { Tensor } from "@huggingface/transformers";
 
+/** The values of each row, and their number. Throws if the model gives something else. */
+export function logitsOf(
+	{ logits }: { logits?: Tensor },
+	rows: number,
+): { values: Tensor["data"]; width: number } {
+	const [count, width = 0] = logits?.dims ?? [];
+	const values = logits?.data;
+	if (count !== rows || width === 0 || values?.length !== rows * width)
+		throw new Error("the model gives no score for each text");
+	return { values, width };
+}
+
 /** The vector of a token. */
 export function rowOf(
 	{ data, dims: [, columns = 0, width = 0] }: Tensor,

@@ -10,7 +10,7 @@ import {
 } from "@huggingface/transformers";
 import { ItemRefusal } from "./failure.ts";
 import type { DetectedBox, EngineModel, EngineTask, Item, Label, Result } from "./model.ts";
-import { meanOf, rowOf, sigmoid, softmax, toUnitLength } from "./numbers.ts";
+import { logitsOf, meanOf, rowOf, sigmoid, softmax, toUnitLength } from "./numbers.ts";
 import type { Run, RunContext } from "./run.ts";
 import { speak } from "./speech.ts";
 
@@ -103,24 +103,22 @@ async function rank({ loaded }: Run, items: Item[]): Promise<Result[]> {
 		items.map(({ query = "" }) => query),
 		{ text_pair: textsOf(items), padding: true, truncation: true },
 	);
-	const { logits } = await loaded.model(inputs);
+	const { values, width } = logitsOf(await loaded.model(inputs), items.length);
 	const counts = tokenCounts(inputs);
-	const [, width = 1] = logits?.dims ?? [];
 	return items.map((_, row) => ({
-		score: Number(logits?.data[row * width + width - 1]),
+		score: Number(values[row * width + width - 1]),
 		inputTokens: counts[row] ?? 0,
 	}));
 }
 
 async function classify({ loaded }: Run, items: Item[]): Promise<Result[]> {
 	const inputs = loaded.tokenizer(textsOf(items), { padding: true, truncation: true });
-	const { logits } = await loaded.model(inputs);
+	const { values, width } = logitsOf(await loaded.model(inputs), items.length);
 	const counts = tokenCounts(inputs);
-	const [, width = 0] = logits?.dims ?? [];
 	const { id2label = {}, problem_type } = loaded.model.config;
 	return items.map((_, row) => {
-		const values = Array.from({ length: width }, (__, at) => Number(logits?.data[row * width + at]));
-		const scores = problem_type === "multi_label_classification" ? values.map(sigmoid) : softmax(values);
+		const logits = Array.from({ length: width }, (__, at) => Number(values[row * width + at]));
+		const scores = problem_type === "multi_label_classification" ? logits.map(sigmoid) : softmax(logits);
 		const labels = scores.map((score, at): Label => ({ label: id2label[at] ?? `LABEL_${at}`, score }));
 		return { labels: labels.sort((a, b) => b.score - a.score), inputTokens: counts[row] ?? 0 };
 	});
