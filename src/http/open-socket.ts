@@ -7,8 +7,8 @@ const NORMAL = 1000;
 export interface OpenSocket {
 	/** For the caller's response. */
 	client: WebSocket;
-	/** The gateway's side. */
-	socket: WebSocket;
+	/** Calls `onFrame` with each frame of the caller until `closed` fires. Called once. */
+	receive(onFrame: (data: string | ArrayBuffer) => void): void;
 	/** Fires when either side has closed the socket, or it failed. */
 	closed: AbortSignal;
 	/** Frames are sent in their order. The result is a promise if the frame waits for its time. No effect on a closed socket. */
@@ -25,7 +25,9 @@ export function openSocket(account: string): OpenSocket {
 	socket.accept();
 	const closed = new AbortController();
 	closed.signal.addEventListener("abort", () => openSockets.release(account), { once: true });
+	// A caller may send more after the close frame, and each further call of the runtime's `close` throws, which costs a millisecond.
 	const close = (code: number, reason?: string): void => {
+		if (closed.signal.aborted) return;
 		closed.abort();
 		try {
 			socket.close(code, reason);
@@ -35,5 +37,7 @@ export function openSocket(account: string): OpenSocket {
 	};
 	socket.addEventListener("close", () => close(NORMAL));
 	socket.addEventListener("error", () => closed.abort());
-	return { client, socket, closed: closed.signal, send: pacedSender(socket, closed.signal), close };
+	const receive: OpenSocket["receive"] = (onFrame) =>
+		socket.addEventListener("message", ({ data }) => onFrame(data), { signal: closed.signal });
+	return { client, receive, closed: closed.signal, send: pacedSender(socket, closed.signal), close };
 }

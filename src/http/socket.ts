@@ -14,6 +14,8 @@ import { type OpenSocket, openSocket } from "./open-socket.ts";
 import { POLICY_VIOLATION } from "./socket-caller.ts";
 
 const MAX_FRAME_BYTES = 1024 * 1024;
+/** Pieces of audio that wait are joined up to this size, so that small ones cost little. */
+const JOINED_BYTES = 64 * 1024;
 /** Minutes of audio. An engine that is so far behind will not catch up. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 /** What a frame that waits holds beside its own bytes. */
@@ -45,15 +47,15 @@ export function socketResponse(frames: SocketFrames, requestId: string, session:
 
 /** Resolves when the session has ended. Never rejects. */
 async function relay(
-	{ close, closed, send, socket }: OpenSocket,
+	{ close, closed, receive, send }: OpenSocket,
 	frames: SocketFrames,
 	{ requestId, requireFrame }: { requestId: string; requireFrame(): Promise<void> },
 ): Promise<void> {
 	const reader = frames.readable.getReader();
 	const writer = frames.writable.getWriter();
 	let pending = 0;
-	/** Frames are written in their order. */
-	let verified = Promise.resolve();
+	let waiting: (string | Uint8Array)[] = [];
+	let isWriting = false;
 	const cancel = (): void => {
 		reader.cancel().catch(() => {});
 	};
@@ -61,32 +63,44 @@ async function relay(
 		close(code, reason);
 		cancel();
 	};
-	let hasFailed = false;
 	const fail = (thrown: unknown): void => {
-		// Each frame that waits fails, too.
-		if (hasFailed) return;
-		hasFailed = true;
+		if (closed.aborted) return;
 		const error = toAiError(thrown);
 		logFailure(error, requestId);
 		refuse(error.status < 500 ? POLICY_VIOLATION : INTERNAL, reasonOf(error));
 	};
-	socket.addEventListener("message", (event) => {
-		const data: string | ArrayBuffer = event.data;
+	/** In their order. */
+	const writeWaiting = async (): Promise<void> => {
+		isWriting = true;
+		while (waiting.length > 0 && !closed.aborted) {
+			const frames = waiting;
+			waiting = [];
+			try {
+				await requireFrame();
+			} catch (thrown) {
+				fail(thrown);
+				break;
+			}
+			try {
+				for (const { frame, held } of joined(frames)) {
+					await writer.write(frame);
+					pending -= held;
+				}
+			} catch {
+				// The reader reports why the session ended.
+				break;
+			}
+		}
+		isWriting = false;
+	};
+	receive((data) => {
 		const size = typeof data === "string" ? data.length : data.byteLength;
 		if (size > MAX_FRAME_BYTES) return refuse(TOO_BIG, `a frame is larger than ${MAX_FRAME_BYTES} bytes`);
 		pending += size + FRAME_BYTES;
 		if (pending > MAX_PENDING_BYTES)
 			return refuse(POLICY_VIOLATION, `more than ${MAX_PENDING_BYTES} bytes wait to be processed`);
-		const write = (): void => {
-			writer.write(typeof data === "string" ? data : new Uint8Array(data)).then(
-				() => {
-					pending -= size + FRAME_BYTES;
-				},
-				// The reader reports why the session ended.
-				() => {},
-			);
-		};
-		verified = verified.then(requireFrame).then(write, fail);
+		waiting.push(typeof data === "string" ? data : new Uint8Array(data));
+		if (!isWriting) void writeWaiting();
 	});
 	closed.addEventListener("abort", cancel, { once: true });
 	try {
@@ -100,6 +114,37 @@ async function relay(
 	} catch (thrown) {
 		fail(thrown);
 	}
+}
+
+interface WaitingFrame {
+	frame: string | Uint8Array;
+	/** Bytes that wait with it. */
+	held: number;
+}
+
+/** Joins pieces of audio that follow each other. */
+function* joined(frames: readonly (string | Uint8Array)[]): Generator<WaitingFrame> {
+	let pieces: Uint8Array[] = [];
+	let bytes = 0;
+	const whole = (): WaitingFrame[] => {
+		const held = bytes + pieces.length * FRAME_BYTES;
+		const audio = pieces.length > 0 ? [{ frame: Buffer.concat(pieces), held }] : [];
+		pieces = [];
+		bytes = 0;
+		return audio;
+	};
+	for (const frame of frames) {
+		const { length } = frame;
+		if (typeof frame === "string") {
+			yield* whole();
+			yield { frame, held: length + FRAME_BYTES };
+			continue;
+		}
+		if (bytes + length > JOINED_BYTES) yield* whole();
+		pieces.push(frame);
+		bytes += length;
+	}
+	yield* whole();
 }
 
 function reasonOf({ message }: AiError): string {

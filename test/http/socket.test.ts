@@ -1,6 +1,6 @@
 /** The websocket models at every entry point, inside workerd: real sockets in front of the simulator. */
 import { exports } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { AiError } from "../../src/core/errors.ts";
 import type { SocketFrames } from "../../src/dialects/dialect.ts";
 import { socketResponse } from "../../src/http/socket.ts";
@@ -369,6 +369,52 @@ describe("a session on a socket", () => {
 			reason: expect.stringContaining("wait to be processed"),
 		});
 		expect(await ended).toBe("cancelled");
+	});
+
+	it("gets small pieces of audio together, in the order of all frames, for one verification", async () => {
+		const written: string[] = [];
+		const gate = Promise.withResolvers<void>();
+		let verifications = 0;
+		const writable = new WritableStream<string | Uint8Array>({
+			async write(frame) {
+				written.push(typeof frame === "string" ? frame : `${frame.length} bytes, the last ${frame.at(-1)}`);
+				await gate.promise;
+			},
+		});
+		const { socket } = conversation({ readable: new ReadableStream(), writable }, async () => {
+			verifications++;
+		});
+		socket.send(new Uint8Array([1]));
+		await vi.waitFor(() => expect(written).toHaveLength(1));
+		for (let sent = 0; sent < 10_000; sent++) socket.send(new Uint8Array([sent % 251]));
+		socket.send("text");
+		socket.send(new Uint8Array(0));
+		for (let sent = 0; sent < 3; sent++) socket.send(new Uint8Array(30_000).fill(sent));
+		await scheduler.wait(50);
+		gate.resolve();
+		await vi.waitFor(() => expect(written.at(-1)).toBe("30000 bytes, the last 2"));
+		expect(written).toEqual([
+			"1 bytes, the last 1",
+			`10000 bytes, the last ${9_999 % 251}`,
+			"text",
+			"60000 bytes, the last 1",
+			"30000 bytes, the last 2",
+		]);
+		expect(verifications).toBe(2);
+		socket.close();
+	});
+
+	it("receives nothing after it is closed", async () => {
+		const { frames, ended } = blockedSession();
+		let verifications = 0;
+		const { socket, rest } = conversation(frames, async () => {
+			verifications++;
+		});
+		socket.send(new Uint8Array(1_048_577));
+		for (let sent = 0; sent < 20_000; sent++) socket.send(new Uint8Array(1));
+		expect(await rest()).toMatchObject({ frames: [], code: 1009 });
+		expect(await ended).toBe("cancelled");
+		expect(verifications).toBe(0);
 	});
 
 	it("closes after a failure with a code by its cause, and discloses no secrets", async () => {

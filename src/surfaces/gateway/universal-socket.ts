@@ -22,6 +22,7 @@ import { offeredProtocols, selectedProtocol } from "../../http/credentials.ts";
 import { tooLarge } from "../../http/decompress.ts";
 import { FrameHolds } from "../../http/frame-holds.ts";
 import { type OpenSocket, openSocket } from "../../http/open-socket.ts";
+import { RefusedFrames, TOO_MANY_REFUSED } from "../../http/refused-frames.ts";
 import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import { encodeBase64 } from "../../media/base64.ts";
 import { decodeUtf8 } from "../../media/utf8.ts";
@@ -41,8 +42,12 @@ const MAX_EVENT = 8 * 1024 * 1024;
 const TOO_BIG = 1009;
 const TRY_AGAIN = 1013;
 
-/** The result is a promise if the frame waits for its time. */
-type Send = (frame: string) => Promise<void> | undefined;
+interface Answering {
+	/** The result is a promise if the frame waits for its time. */
+	send(frame: string): Promise<void> | undefined;
+	/** A frame gets an error. */
+	refused(): void;
+}
 
 const Frame = lazy(() =>
 	z.object({
@@ -66,12 +71,17 @@ export function universalSocket(request: Request, context: SocketContext): Respo
 	});
 }
 
-function serve({ close, closed, send, socket }: OpenSocket, context: SocketContext): void {
+function serve({ close, closed, receive, send }: OpenSocket, context: SocketContext): void {
 	const { ledgers, limits } = context.services;
 	const holds = new FrameHolds(context.caller.account, closed);
+	const refusedFrames = new RefusedFrames(context.services.now);
+	const answering: Answering = {
+		send,
+		refused: () => refusedFrames.add() && close(TRY_AGAIN, TOO_MANY_REFUSED),
+	};
 	let open = 0;
 	let isClosing = false;
-	socket.addEventListener("message", ({ data }) => {
+	receive((data) => {
 		if (isClosing) return;
 		if (open >= MAX_WAITING_FRAMES) return close(TRY_AGAIN, `more than ${MAX_WAITING_FRAMES} frames wait`);
 		isClosing = typeof data === "string" && data.length > limits.jsonBytes;
@@ -81,17 +91,17 @@ function serve({ close, closed, send, socket }: OpenSocket, context: SocketConte
 				? new AiError("outOfCapacity", `${MAX_OPEN_REQUESTS} requests are open`)
 				: readFrame(data, limits.jsonDepth, holds);
 		open++;
-		const answering = frameCaller(context.caller, ledgers).then(
-			(identified) => answer(frame, { ...context, caller: identified, signal: closed }, send),
+		const answered = frameCaller(context.caller, ledgers).then(
+			(identified) => answer(frame, { ...context, caller: identified, signal: closed }, answering),
 			async (thrown) => {
 				const error = toAiError(thrown);
-				await sendFailure(error, send);
+				await sendFailure(error, answering);
 				if (!isTokenRefused(error)) return;
 				isClosing = true;
 				close(POLICY_VIOLATION, TOKEN_REFUSED);
 			},
 		);
-		void answering.finally(() => {
+		void answered.finally(() => {
 			open--;
 			if (!(frame instanceof AiError)) frame.release();
 			else if (isClosing) close(TOO_BIG, "a frame is too large");
@@ -122,7 +132,11 @@ function readFrame(data: string | ArrayBuffer, jsonDepth: number, holds: FrameHo
 }
 
 /** Never rejects. */
-async function answer(frame: FrameRequest | AiError, context: StepsRequest, send: Send): Promise<void> {
+async function answer(
+	frame: FrameRequest | AiError,
+	context: StepsRequest,
+	answering: Answering,
+): Promise<void> {
 	const eventId = frame instanceof AiError ? undefined : frame.eventId;
 	let metadata: Metadata = { eventId };
 	const read = (): Step[] => {
@@ -134,9 +148,9 @@ async function answer(frame: FrameRequest | AiError, context: StepsRequest, send
 		const options = mergedOptions(optionsInConfig({ eventId }), context.options);
 		const response = await runSteps(read, { ...context, options });
 		metadata = { ...metadataOf(response), ...(eventId !== undefined && { eventId }) };
-		await sendAnswer(response, metadata, { account: context.caller.account, send });
+		await sendAnswer(response, metadata, { account: context.caller.account, ...answering });
 	} catch (thrown) {
-		await sendFailure(toAiError(thrown), send, metadata);
+		await sendFailure(toAiError(thrown), answering, metadata);
 	}
 }
 
@@ -153,9 +167,10 @@ function metadataOf({ headers }: Response): Metadata {
 async function sendAnswer(
 	response: Response,
 	metadata: Metadata,
-	{ account, send }: { account: string; send: Send },
+	{ account, send, refused }: Answering & { account: string },
 ): Promise<void> {
 	const { eventId } = metadata;
+	if (!response.ok) refused();
 	const isStream = response.headers.get("content-type")?.startsWith(SSE_CONTENT_TYPE) && response.body;
 	if (!response.ok || !isStream) {
 		const head = response.ok
@@ -190,7 +205,7 @@ async function sendAnswer(
 async function sendInOneFrame(
 	response: Response,
 	head: object,
-	{ account, send }: { account: string; send: Send },
+	{ account, send }: Pick<Answering, "send"> & { account: string },
 ): Promise<void> {
 	const hold = new BufferHold(account);
 	try {
@@ -219,8 +234,13 @@ function readValue(response: Response, bytes: Uint8Array): unknown {
 	return encodeBase64(bytes);
 }
 
-async function sendFailure(error: AiError, send: Send, metadata: Metadata = {}): Promise<void> {
+async function sendFailure(
+	error: AiError,
+	{ send, refused }: Answering,
+	metadata: Metadata = {},
+): Promise<void> {
 	const { status } = error;
+	refused();
 	const response = await gatewayFailure(error).json();
 	await send(
 		JSON.stringify({ type: "universal.error", metadata: { ...metadata, statusCode: status }, response }),

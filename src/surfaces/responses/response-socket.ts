@@ -23,7 +23,8 @@ import { tooLarge } from "../../http/decompress.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
 import { FrameHolds } from "../../http/frame-holds.ts";
-import { openSocket } from "../../http/open-socket.ts";
+import { type OpenSocket, openSocket } from "../../http/open-socket.ts";
+import { RefusedFrames, TOO_MANY_REFUSED } from "../../http/refused-frames.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import type { Caller } from "../../pipeline/request.ts";
@@ -38,8 +39,6 @@ import { RESPONSES_DIALECT } from "./response-dialect.ts";
 const MAX_CONNECTION_MS = 60 * 60_000;
 /** Frames of a connection that run or wait. */
 const MAX_OPEN_FRAMES = 32;
-/** Frames beyond them, one after the other, that get an error. */
-const MAX_REFUSED_FRAMES = 100;
 /** Bytes of an event. */
 const MAX_EVENT_BYTES = 24 * 1024 * 1024;
 /** Of answers that a later frame can continue. */
@@ -57,6 +56,8 @@ interface SocketContext {
 	signal: AbortSignal;
 	/** The result is a promise if the frame waits for its time. */
 	send(frame: object): Promise<void> | undefined;
+	/** Sends the error of a frame. Closes the socket if too many frames got one. */
+	refuse(frame: object): void;
 	/** Ends the connection and everything that it runs. */
 	close(code: number, reason: string): void;
 	memory: ConnectionMemory;
@@ -65,28 +66,32 @@ interface SocketContext {
 export function responseSocket(request: Request, call: AppCall): Response {
 	const open = openSocket(call.caller.account);
 	const { pathname } = new URL(request.url);
+	const refusedFrames = new RefusedFrames(call.services.now);
 	const context: SocketContext = {
 		call,
 		headers: request.headers,
 		endpoint: pathname.slice(pathname.indexOf("v1/")),
 		signal: open.closed,
 		send: (frame) => open.send(JSON.stringify(frame)),
+		refuse(frame) {
+			if (refusedFrames.add()) open.close(TRY_AGAIN, TOO_MANY_REFUSED);
+			else context.send(frame);
+		},
 		close: open.close,
 		memory: new ConnectionMemory(call.caller.account, call.services.limits.jsonBytes),
 	};
 	open.closed.addEventListener("abort", () => context.memory.close(), { once: true });
-	serve(open.socket, context);
+	serve(open, context);
 	return new Response(null, { status: 101, webSocket: open.client });
 }
 
-function serve(socket: WebSocket, context: SocketContext): void {
+function serve({ receive }: OpenSocket, context: SocketContext): void {
 	const { limits, now, waitUntil } = context.call.services;
 	const openedAt = now();
 	const lanes = new Map<string, Promise<void>>();
 	const holds = new FrameHolds(context.call.caller.account, context.signal);
 	let open = 0;
-	let refused = 0;
-	socket.addEventListener("message", ({ data }) => {
+	receive((data) => {
 		const size = typeof data === "string" ? data.length : data.byteLength;
 		if (size > limits.jsonBytes) {
 			context.send(errorFrame(tooLarge(limits.jsonBytes), context.call.id));
@@ -105,22 +110,15 @@ function serve(socket: WebSocket, context: SocketContext): void {
 			});
 			return context.close(NORMAL, "the connection is too old");
 		}
-		if (open >= MAX_OPEN_FRAMES) {
-			// A caller who does not wait for answers does not read them either.
-			if (++refused > MAX_REFUSED_FRAMES)
-				return context.close(TRY_AGAIN, `more than ${MAX_OPEN_FRAMES} frames are open`);
-			context.send(
+		if (open >= MAX_OPEN_FRAMES)
+			return context.refuse(
 				errorFrame(new AiError("outOfCapacity", `${MAX_OPEN_FRAMES} frames are open`), context.call.id),
 			);
-			return;
-		}
-		refused = 0;
 		let release: () => void;
 		try {
 			release = holds.take(size);
 		} catch (thrown) {
-			context.send(errorFrame(toAiError(thrown), context.call.id));
-			return;
+			return context.refuse(errorFrame(toAiError(thrown), context.call.id));
 		}
 		open++;
 		const lane = laneOf(data);
@@ -145,7 +143,7 @@ function laneOf(data: unknown): string {
 
 /** Never rejects. */
 async function answer(data: string | ArrayBuffer, context: SocketContext): Promise<void> {
-	const { call, send, signal } = context;
+	const { call, refuse, signal } = context;
 	if (signal.aborted) return;
 	const id = call.services.uuid();
 	let lane: string | undefined;
@@ -155,14 +153,14 @@ async function answer(data: string | ArrayBuffer, context: SocketContext): Promi
 		const frame = validate(Frame(), boundDepth(parseText(data, "the frame"), call.services.limits.jsonDepth));
 		const { type, stream_id, ...fields } = frame;
 		lane = stream_id ?? undefined;
-		if (type === "response.steer") return send(steerFailed(fields, lane));
+		if (type === "response.steer") return refuse(steerFailed(fields, lane));
 		if (type !== "response.create")
 			throw invalidInput(`type: ${JSON.stringify(type.slice(0, 64))} is not supported`);
 		await create(fields, { ...context, caller, id, lane });
 	} catch (thrown) {
 		const error = toAiError(thrown);
 		call.services.log(error, id);
-		send({ ...errorFrame(error, id), ...(lane !== undefined && { stream_id: lane }) });
+		refuse({ ...errorFrame(error, id), ...(lane !== undefined && { stream_id: lane }) });
 		if (isTokenRefused(error)) context.close(POLICY_VIOLATION, TOKEN_REFUSED);
 	}
 }
@@ -244,12 +242,12 @@ async function relay(
 	fields: Record<string, unknown>,
 	context: FrameContext,
 ): Promise<void> {
-	const { lane, memory, send } = context;
+	const { lane, memory, refuse, send } = context;
 	const extra = lane === undefined ? {} : { stream_id: lane };
 	if (!response.ok || !response.body) {
 		const body: unknown = await response.json().catch(() => undefined);
 		const error = isRecord(body) && isRecord(body.error) ? body.error : { message: "The request failed." };
-		return send({ type: "error", status: response.status, error, ...extra });
+		return refuse({ type: "error", status: response.status, error, ...extra });
 	}
 	const splitter = new EventSplitter();
 	for await (const chunk of response.body) {

@@ -174,6 +174,21 @@ describe("the universal websocket", () => {
 		await expect.poll(() => frames[4]?.type).toBe("universal.created");
 	});
 
+	it("is closed with 1013 after 100 frames that got an error", async () => {
+		const { socket, frames } = await connect(() => Response.json(completion("Hello")));
+		let closed: CloseEvent | undefined;
+		socket?.addEventListener("close", (event) => {
+			closed = event;
+		});
+		// One after the other, because 128 that wait close it too. Meanwhile 10 more are allowed for each second.
+		for (let number = 1; number <= 1_000 && !closed; number++) {
+			socket?.send(number % 2 ? "" : new Uint8Array());
+			await vi.waitFor(() => expect(closed ?? frames[number - 1]).toBeDefined());
+		}
+		expect(closed).toMatchObject({ code: 1013, reason: "more than 100 frames got an error" });
+		expect(frames.length).toBeGreaterThanOrEqual(100);
+	});
+
 	it("is closed with 1013 if more than 128 requests and refusals wait", async () => {
 		const { send, socket, services } = await connect(() => Response.json(completion("Hello")));
 		const closed = new Promise<CloseEvent>((resolve) => socket?.addEventListener("close", resolve));

@@ -287,12 +287,22 @@ describe("the limits of a connection", () => {
 		expect((await closing).code).toBe(1000);
 	});
 
-	it("end it after 100 frames in turn that are beyond the 32", async () => {
+	it("end it after 100 frames that got an error, whatever the error", async () => {
+		const { frames, send, socket, requests } = await connect(() => liveEvents().response);
+		const closing = closed(socket);
+		for (let index = 0; index < 1_000; index++)
+			send({ type: "response.other", stream_id: String(index % 7) });
+		expect(await closing).toMatchObject({ code: 1013, reason: "more than 100 frames got an error" });
+		expect(frames.map(({ type }) => type)).toEqual(Array(100).fill("error"));
+		expect(requests).toHaveLength(0);
+	});
+
+	it("end it after 100 frames that are beyond the 32", async () => {
 		const { frames, send, socket } = await connect(() => liveEvents().response);
 		const closing = closed(socket);
 		for (let index = 0; index < 32 + 101; index++)
 			send({ type: "response.create", model: MODEL, input: "Hi", stream_id: String(index) });
-		expect(await closing).toMatchObject({ code: 1013, reason: "more than 32 frames are open" });
+		expect(await closing).toMatchObject({ code: 1013, reason: "more than 100 frames got an error" });
 		expect(frames.filter(({ type }) => type === "error")).toHaveLength(100);
 	});
 
