@@ -12,6 +12,8 @@ export interface Capacity {
 	connections: number;
 	/** Websockets. */
 	sockets: number;
+	/** Calls of collectors. */
+	exports: number;
 }
 
 const OWN_FILES = 64;
@@ -21,6 +23,9 @@ const FILES_PER_OBJECT = 3;
 const SHARE_OF_CONNECTIONS = 0.6;
 const SHARE_OF_OBJECTS = 0.3;
 const REQUESTS_PER_CONNECTION = 0.85;
+/** A half of the reserve. A call holds a connection. */
+const SHARE_OF_EXPORTS = 0.05;
+const MAX_EXPORTS = 200;
 /** A websocket may be silent for hours, so requests keep the other connections. */
 const SOCKETS_PER_CONNECTION = 0.5;
 
@@ -53,6 +58,7 @@ const UNLIMITED: Capacity = {
 	objects: Number.POSITIVE_INFINITY,
 	connections: Number.POSITIVE_INFINITY,
 	sockets: Number.POSITIVE_INFINITY,
+	exports: MAX_EXPORTS,
 };
 
 /** `openFiles`: the limit of the process. Absent if the platform has none, as on Cloudflare. */
@@ -66,6 +72,7 @@ export function capacityOf(openFiles: number | undefined): Capacity {
 		objects: share(SHARE_OF_OBJECTS, FILES_PER_OBJECT),
 		connections,
 		sockets: Math.ceil(connections * SOCKETS_PER_CONNECTION),
+		exports: Math.min(MAX_EXPORTS, share(SHARE_OF_EXPORTS, 1)),
 	};
 }
 

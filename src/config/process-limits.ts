@@ -1,5 +1,5 @@
 /** The limits of the counts of this process, from the machine and the settings. */
-import { bufferedBytes, openSockets, runBytes, vectorBytes } from "../core/process-counts.ts";
+import { bufferedBytes, openSockets, runBytes, runningExports, vectorBytes } from "../core/process-counts.ts";
 import { bufferedBytesOf, capacityOf, vectorBytesOf } from "./capacity.ts";
 import type { Config } from "./index.ts";
 
@@ -8,8 +8,9 @@ export function limitProcess(
 	{ limits, memoryBytes, openFiles }: Pick<Config, "limits" | "memoryBytes" | "openFiles">,
 	processes: number,
 ): { requests: number; objects: number } {
-	const { objects, requests, sockets } = capacityOf(openFiles);
+	const { exports, objects, requests, sockets } = capacityOf(openFiles);
 	openSockets.limitTo(sockets);
+	runningExports.limitTo(exports);
 	if (memoryBytes !== undefined) {
 		bufferedBytes.limitTo(bufferedBytesOf(memoryBytes));
 		vectorBytes.limitTo(vectorBytesOf(memoryBytes));

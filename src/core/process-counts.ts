@@ -9,6 +9,8 @@ const DEFAULT_BUFFERED_BYTES = 64 * 1024 * 1024;
 const DEFAULT_VECTOR_BYTES = 68 * 1024 * 1024;
 /** Of one account at most a half. */
 const MAX_SHADOWS = 32;
+/** Of one account at most a half. Each holds a connection, and its body counts as buffered bytes. */
+const MAX_EXPORTS = 200;
 
 export const bufferedBytes = new SharedCount({
 	name: "buffered_bytes",
@@ -39,12 +41,20 @@ export const vectorBytes = new SharedCount({
 /** Requests of shadows under way. They wait for engines, beside live requests. */
 export const runningShadows = new SharedCount({ name: "shadows", title: "shadows", max: MAX_SHADOWS });
 
+/** Calls of collectors under way. */
+export const runningExports = new SharedCount({
+	name: "exports",
+	title: "calls of collectors",
+	max: MAX_EXPORTS,
+});
+
 export const PROCESS_COUNTS: readonly SharedCount[] = [
 	bufferedBytes,
 	openSockets,
 	runBytes,
 	vectorBytes,
 	runningShadows,
+	runningExports,
 ];
 
 /** A shorter body or value is not counted: it is in memory only for a moment. */

@@ -250,8 +250,17 @@ it.skipIf(process.platform === "win32")(
 );
 
 it("shares the files between requests and objects, with a reserve", () => {
-	expect(capacityOf(1_024)).toEqual({ requests: 123, objects: 96, connections: 144, sockets: 72 });
-	expect(capacityOf(65_536)).toEqual({ requests: 8_347, objects: 6_547, connections: 9_820, sockets: 4_910 });
-	expect(capacityOf(64)).toEqual({ requests: 1, objects: 1, connections: 1, sockets: 1 });
+	expect(capacityOf(1_024)).toEqual({
+		requests: 123,
+		objects: 96,
+		connections: 144,
+		sockets: 72,
+		exports: 48,
+	});
+	expect(capacityOf(65_536)).toEqual({
+		...{ requests: 8_347, objects: 6_547, connections: 9_820 },
+		...{ sockets: 4_910, exports: 200 },
+	});
+	expect(capacityOf(64)).toEqual({ requests: 1, objects: 1, connections: 1, sockets: 1, exports: 1 });
 	expect(capacityOf(undefined).requests).toBe(Number.POSITIVE_INFINITY);
 });

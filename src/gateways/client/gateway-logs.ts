@@ -6,7 +6,9 @@
 import { type DeletedAccounts, isAccountDeleted } from "../../core/deleted-accounts.ts";
 import { diskSpace } from "../../core/disk-space.ts";
 import { type Flushes, FlushSchedule, type FlushServices } from "../../core/flush-schedule.ts";
+import { counter, type Metric } from "../../core/metric.ts";
 import { bufferedBytes } from "../../core/process-counts.ts";
+import { CounterSeries } from "../../core/series.ts";
 import type {
 	ComparisonPage,
 	ComparisonPageQuery,
@@ -42,6 +44,10 @@ const MAX_BATCH_TEXT = 4 * 1024 * 1024;
 const MAX_WAITING_ROWS = 10_000;
 /** Of one gateway. Rows beyond this bound lose their payloads, and are dropped if their metadata alone exceeds it. */
 const MAX_WAITING_TEXT = 16 * 1024 * 1024;
+const MAX_LABEL_SETS = 1_000;
+
+/** Why rows or contents were dropped. `disk`: only the reserve is left. `full`: too many wait. `unreachable`: an object, or the bucket. */
+type DropReason = "disk" | "full" | "unreachable";
 
 /** Calls of the `Gateway` object about its logs. */
 export interface LogCalls {
@@ -121,6 +127,7 @@ class WaitingLogs {
 export class GatewayLogs {
 	readonly #services: GatewayLogsServices;
 	readonly #outboxes = new Map<string, WaitingLogs>();
+	readonly #drops = new CounterSeries({ names: ["account", "kind", "reason"], max: MAX_LABEL_SETS });
 	#dropped = 0;
 	#lostPayloads = 0;
 
@@ -143,19 +150,40 @@ export class GatewayLogs {
 		return this.#services.maxPayload;
 	}
 
+	metrics(): Metric[] {
+		return [
+			counter(
+				"dropped_logs_total",
+				"Logs, and contents of logs (request or response), that were not stored. disk: only the reserve of the disk is left. full: too many waited. unreachable: the object or the bucket did not answer.",
+				this.#drops.samples(),
+			),
+		];
+	}
+
+	#countRows(name: string, reason: DropReason, rows = 1): void {
+		this.#dropped += rows;
+		this.#drops.add([accountIn(name), "log", reason], rows);
+	}
+
+	#countPayloads(name: string, reason: DropReason, payloads: number): void {
+		if (payloads === 0) return;
+		this.#lostPayloads += payloads;
+		this.#drops.add([accountIn(name), "contents", reason], payloads);
+	}
+
 	/** Never throws. `name`: `account/gateway`. */
 	record(name: string, log: Log, retention: LogRetention): void {
 		if (this.#services.deletedAccounts?.has(accountIn(name))) return;
 		if (!diskSpace.mayWrite()) {
-			this.#dropped++;
+			this.#countRows(name, "disk");
 			return;
 		}
 		// A gateway that is deleted and created again is another one.
 		const key = `${name} ${retention.createdAt}`;
 		const outbox = this.#outboxes.get(key) ?? this.#open(key, name, retention);
 		const kept = [log, { row: log.row }].find((one) => outbox.tryAdd(one));
-		if (kept) this.#lostPayloads += payloadsOf(log) - payloadsOf(kept);
-		else this.#dropped++;
+		if (kept) this.#countPayloads(name, "full", payloadsOf(log) - payloadsOf(kept));
+		else this.#countRows(name, "full");
 		outbox.retention = retention;
 		if (outbox.flushes.state === undefined) outbox.flushes.start(this.#services.pause(WAIT_MS));
 	}
@@ -183,7 +211,7 @@ export class GatewayLogs {
 		const flushes = new FlushSchedule(this.#services).flushesOf({
 			step: () => this.#send(name, outbox),
 			onGiveUp: (cause) => {
-				if (!isAccountDeleted(cause)) this.#dropped += outbox.logs.length;
+				if (!isAccountDeleted(cause)) this.#countRows(name, "unreachable", outbox.logs.length);
 				outbox.keep(() => false);
 				this.#services.failed(cause);
 			},
@@ -202,7 +230,7 @@ export class GatewayLogs {
 		const isBacklog = batch.length < outbox.logs.length;
 		const lost = await this.#services.object(name).append(batchOf(batch), outbox.retention);
 		if (lost > 0) {
-			this.#lostPayloads += lost;
+			this.#countPayloads(name, "unreachable", lost);
 			this.#services.failed(new Error(`The bucket did not store ${lost} payloads of logs`));
 		}
 		const sent = new Set(batch);

@@ -1,21 +1,19 @@
 /**
  * Sends the spans and the metrics of requests to the collectors of their gateways, in the background. A collector that fails never affects a
- * request: what it does not take is dropped and counted.
+ * request: what it does not take is dropped and counted ({@link CollectorCalls}).
  */
 import { type Flushes, FlushSchedule, type FlushServices } from "../../core/flush-schedule.ts";
-import { MAX_HOPS, withHops } from "../../outbound/hops.ts";
-import { SHORT_CALLS } from "../../outbound/limits.ts";
-import { shortCall } from "../../outbound/short-call.ts";
+import type { Metric } from "../../core/metric.ts";
+import { SharedCount } from "../../core/shared-count.ts";
 import type { EndedRequest } from "../ended-request.ts";
 import { Histograms } from "../export/metrics.ts";
 import { otlpTraces } from "../export/otlp.ts";
 import type { OtelTarget } from "../settings.ts";
+import { CollectorCalls } from "./collector-calls.ts";
 
-/** Bodies that are being sent. A collector that does not answer must not fill the memory. */
-const MAX_SENDING = 200;
 /** Metrics of requests within this time are one point. */
 const METRICS_WAIT_MS = 1_000;
-/** Collectors with metrics that wait. */
+/** With metrics that wait. */
 const MAX_COLLECTORS = 1_000;
 
 interface OtelExporterServices extends FlushServices {
@@ -38,43 +36,56 @@ interface Metrics {
 
 export class OtelExporter {
 	readonly #services: OtelExporterServices;
-	/** By the JSON of the collector. */
+	readonly #calls: CollectorCalls;
+	/** By the account and the JSON of the collector. */
 	readonly #metrics = new Map<string, Metrics>();
-	#sending = 0;
-	#dropped = 0;
+	readonly #collectors = new SharedCount({
+		name: "collectors",
+		title: "collectors with metrics",
+		max: MAX_COLLECTORS,
+	});
 
 	constructor(services: OtelExporterServices) {
 		this.#services = services;
+		this.#calls = new CollectorCalls(services);
 	}
 
 	/** Bodies that were dropped by this isolate. */
 	get dropped(): number {
-		return this.#dropped;
+		return this.#calls.dropped;
+	}
+
+	metrics(): Metric[] {
+		return this.#calls.metrics();
 	}
 
 	/** Never throws. */
 	export(request: EndedRequest, { fetch, problem }: CollectorAccess): void {
-		const targets = request.settings.otel ?? [];
-		if (targets.length === 0) return;
-		const body = JSON.stringify(otlpTraces(request));
-		for (const target of targets) {
+		const { account } = request.exchange;
+		let body: string | undefined;
+		for (const target of request.settings.otel ?? []) {
+			const spans = { account, target, kind: "spans" } as const;
 			// The address was stored before, when the rules may have differed.
 			const reason = problem(target.url);
 			if (reason !== undefined) {
-				this.#drop(new Error(reason));
+				this.#calls.drop(spans, "refused", new Error(reason));
 				continue;
 			}
-			this.#services.waitUntil(this.#send(target, body, fetch));
+			if (!this.#calls.isPaused(spans)) {
+				body ??= JSON.stringify(otlpTraces(request));
+				this.#services.waitUntil(this.#calls.send(spans, body, fetch));
+			}
 			const url = metricsUrl(target.url);
 			if (url !== undefined) this.#measure(request, { ...target, url }, fetch);
 		}
 	}
 
 	#measure(request: EndedRequest, target: OtelTarget, fetch: typeof globalThis.fetch): void {
-		const key = JSON.stringify(target);
-		const metrics = this.#metrics.get(key) ?? this.#open(key, target, fetch);
+		const { account } = request.exchange;
+		const key = `${account} ${JSON.stringify(target)}`;
+		const metrics = this.#metrics.get(key) ?? this.#open(key, { account, target, fetch });
 		if (!metrics) {
-			this.#drop(new Error("Too many collectors"));
+			this.#calls.drop({ account, target, kind: "metrics" }, "full", new Error("Too many collectors"));
 			return;
 		}
 		metrics.fetch = fetch;
@@ -82,64 +93,35 @@ export class OtelExporter {
 		if (metrics.flushes.state === undefined) metrics.flushes.start(METRICS_WAIT_MS);
 	}
 
-	#open(key: string, target: OtelTarget, fetch: typeof globalThis.fetch): Metrics | undefined {
-		if (this.#metrics.size >= MAX_COLLECTORS) return undefined;
+	#open(
+		key: string,
+		{ account, target, fetch }: { account: string; target: OtelTarget; fetch: typeof globalThis.fetch },
+	): Metrics | undefined {
+		if (!this.#collectors.tryTake(account)) return undefined;
 		const histograms = new Histograms();
+		const exported = { account, target, kind: "metrics" } as const;
 		const metrics: Metrics = {
 			histograms,
 			fetch,
 			flushes: new FlushSchedule(this.#services).flushesOf({
 				step: async () => {
 					if (!histograms.isEmpty)
-						await this.#send(target, JSON.stringify(histograms.take(this.#services.now())), metrics.fetch);
+						await this.#calls.send(
+							exported,
+							JSON.stringify(histograms.take(this.#services.now())),
+							metrics.fetch,
+						);
 					return histograms.isEmpty ? undefined : METRICS_WAIT_MS;
 				},
-				// `#send` never rejects.
+				// `send` never rejects.
 				onGiveUp: () => {},
-				onEnd: () => void this.#metrics.delete(key),
+				onEnd: () => {
+					if (this.#metrics.delete(key)) this.#collectors.release(account);
+				},
 			}),
 		};
 		this.#metrics.set(key, metrics);
 		return metrics;
-	}
-
-	async #send(
-		{ url, headers, authorization }: OtelTarget,
-		body: string,
-		fetch: typeof globalThis.fetch,
-	): Promise<void> {
-		if (this.#sending >= MAX_SENDING) {
-			this.#dropped++;
-			return;
-		}
-		this.#sending++;
-		try {
-			// A collector that is a gateway exports no request of an exporter.
-			const { ok, status } = await withHops(MAX_HOPS - 1, () =>
-				shortCall({
-					fetch,
-					url,
-					method: "POST",
-					body,
-					headers: {
-						...headers,
-						...(authorization && { authorization }),
-						"content-type": "application/json",
-					},
-					...SHORT_CALLS.collector,
-				}),
-			);
-			if (!ok) throw new Error(`The collector answered with status ${status}`);
-		} catch (cause) {
-			this.#drop(cause);
-		} finally {
-			this.#sending--;
-		}
-	}
-
-	#drop(cause: unknown): void {
-		this.#dropped++;
-		this.#services.failed(cause);
 	}
 }
 

@@ -21,8 +21,10 @@ type Reporting = Pick<
 	| "counts"
 	| "failureCounts"
 	| "gatewayCounters"
+	| "gatewayLogs"
 	| "health"
 	| "now"
+	| "otelExporter"
 	| "pools"
 	| "requestTimes"
 	| "routing"
@@ -49,8 +51,8 @@ export const peerOf = (worker: string, socket: Pick<Fetcher, "fetch">): Peer => 
 
 /** Pools outlive a reload of the configuration. Those of removed backends are left out. */
 function ownReport(services: Reporting): WorkerReport {
-	const { counts, failureCounts, gatewayCounters, health, now, pools, requestTimes, routing, shadows } =
-		services;
+	const { counts, failureCounts, gatewayCounters, gatewayLogs, health, now, otelExporter, pools } = services;
+	const { requestTimes, routing, shadows } = services;
 	const backends = new Set(routing.list().flatMap(({ targets }) => targets.map(({ backend }) => backend)));
 	return {
 		engines: health.engines?.() ?? [],
@@ -59,6 +61,8 @@ function ownReport(services: Reporting): WorkerReport {
 			...requestTimes.metrics(),
 			...failureCounts.metrics(),
 			...gatewayCounters.metrics(),
+			...gatewayLogs.metrics(),
+			...otelExporter.metrics(),
 			...shadows.metrics(),
 			...countMetrics(counts()),
 		],

@@ -623,6 +623,8 @@ describe("metrics of pools", () => {
 			requestTimes: new RequestTimes(),
 			failureCounts: failures,
 			gatewayCounters: new GatewayCounters(),
+			gatewayLogs: { metrics: () => [] } as never,
+			otelExporter: { metrics: () => [] } as never,
 			shadows: { metrics: () => [] } as never,
 			workers: {
 				worker: "1",

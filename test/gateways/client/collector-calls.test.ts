@@ -1,0 +1,112 @@
+/** The bounds of the calls of collectors: a share for each account, pauses, and what the operator sees. Time is set by the tests. */
+import { afterEach, describe, expect, it } from "vitest";
+import { bufferedBytes, runningExports } from "../../../src/core/process-counts.ts";
+import { CollectorCalls } from "../../../src/gateways/client/collector-calls.ts";
+
+const exported = (account: string, name = "a") =>
+	({ account, target: { url: `https://${name}.example/v1/traces` }, kind: "spans" }) as const;
+
+function world(answer: (url: string) => Response | Promise<Response>) {
+	let now = 1_000_000;
+	const called: string[] = [];
+	const failures: unknown[] = [];
+	const calls = new CollectorCalls({ now: () => now, failed: (cause) => failures.push(cause) });
+	const fetch = async (input: RequestInfo | URL): Promise<Response> => {
+		called.push(new URL(String(input)).hostname);
+		return answer(String(input));
+	};
+	return {
+		...{ calls, called, failures },
+		pass: (milliseconds: number) => {
+			now += milliseconds;
+		},
+		send: (account: string, name = "a", body = "{}") => calls.send(exported(account, name), body, fetch),
+		drops: () =>
+			Object.fromEntries(
+				(calls.metrics()[0]?.samples ?? []).map(([{ account, reason }, count]) => [
+					`${account} ${reason}`,
+					count,
+				]),
+			),
+	};
+}
+
+const { limit } = runningExports.report();
+const refusing = () => new Response("no", { status: 503 });
+
+afterEach(() => runningExports.limitTo(limit));
+
+describe("the calls of collectors", () => {
+	it("of one account leave places for others, and are released at their end", async () => {
+		runningExports.limitTo(10);
+		const gate = Promise.withResolvers<Response>();
+		const { called, drops, send } = world((url) => (url.includes("slow") ? gate.promise : new Response()));
+		const sent = Array.from({ length: 50 }, () => send("hanging", "slow"));
+		await Promise.all([send("other"), send("other"), send("other")]);
+		expect(called.filter((host) => host === "slow.example")).toHaveLength(5);
+		expect(called.filter((host) => host === "a.example")).toHaveLength(3);
+		expect(drops()).toEqual({ "hanging full": 45 });
+		expect(runningExports.report().used).toBe(5);
+		gate.resolve(new Response());
+		await Promise.all(sent);
+		expect(runningExports.report().used).toBe(0);
+	});
+
+	it("release their places although the runtime has ended the requests that made them", async () => {
+		runningExports.limitTo(2);
+		const gate = Promise.withResolvers<Response>();
+		const { called, drops, pass, send } = world(() => gate.promise);
+		const before = bufferedBytes.report().used;
+		const sent = [send("acme", "a", "x".repeat(1_000)), send("acme", "b")];
+		expect(drops()).toEqual({ "acme full": 1 });
+		pass(30_001);
+		sent.push(send("acme", "b"));
+		expect(called).toEqual(["a.example", "b.example"]);
+		expect([runningExports.report().used, bufferedBytes.report().used - before]).toEqual([1, 2]);
+		gate.resolve(new Response());
+		await Promise.all(sent);
+		expect([runningExports.report().used, bufferedBytes.report().used - before]).toEqual([0, 0]);
+	});
+
+	it("pause after five failures in turn, and one call after the pause decides", async () => {
+		let answer = refusing;
+		const { called, drops, pass, send } = world(() => answer());
+		for (let number = 0; number < 20; number++) await send("acme");
+		expect(called).toHaveLength(5);
+		expect(drops()).toEqual({ "acme failed": 5, "acme paused": 15 });
+		// A collector of the same account that works.
+		await send("acme", "b");
+		expect(called.at(-1)).toBe("b.example");
+		pass(5_000);
+		for (let number = 0; number < 20; number++) await send("acme");
+		expect(called).toHaveLength(7);
+		answer = () => new Response();
+		pass(10_000);
+		for (let number = 0; number < 20; number++) await send("acme");
+		expect(called).toHaveLength(27);
+	});
+
+	it("write a line to the log at most every 10 seconds for a collector that fails for an hour", async () => {
+		const { called, failures, pass, send } = world(refusing);
+		for (let second = 0; second < 3_600; second++) {
+			for (let number = 0; number < 5; number++) await send("acme");
+			pass(1_000);
+		}
+		expect(failures.length).toBeLessThanOrEqual(360);
+		expect(failures.length).toBeGreaterThan(100);
+		expect(called.length).toBeLessThan(500);
+	});
+
+	it("count their bodies as buffered bytes, and drop one without room", async () => {
+		const { called, drops, send } = world(() => new Response());
+		const { limit: bytes, used } = bufferedBytes.report();
+		bufferedBytes.limitTo(used + 1_000);
+		try {
+			await send("acme", "a", "x".repeat(2_000));
+		} finally {
+			bufferedBytes.limitTo(bytes);
+		}
+		expect([called, drops()]).toEqual([[], { "acme full": 1 }]);
+		expect([bufferedBytes.report().used, runningExports.report().used]).toEqual([used, 0]);
+	});
+});
