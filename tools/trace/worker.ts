@@ -1,6 +1,6 @@
 /**
- * The Worker with two routes of the trace: `/trace/entered` answers with the functions entered since the last call, and
- * `/trace/rpc/{account}/{model}` calls the entrypoint `AI` with the inputs in its body.
+ * The Worker with two routes of the trace: `/trace/entered` answers with the functions entered since the last call and their calls, in
+ * the order of their first calls, and `/trace/rpc/{account}/{model}` calls the entrypoint `AI` with the inputs in its body.
  */
 import worker from "../../src/index.ts";
 import { ENTERED } from "./entered.ts";
@@ -13,16 +13,18 @@ interface WithExports {
 	};
 }
 
-const entered = new Set<string>();
-Object.assign(globalThis, { [ENTERED]: entered });
+const entered = new Map<string, number>();
+Object.assign(globalThis, {
+	[ENTERED]: { add: (name: string) => entered.set(name, (entered.get(name) ?? 0) + 1) },
+});
 
 export default {
 	async fetch(request: Request, _: Env, context: ExecutionContext): Promise<Response> {
 		const { pathname } = new URL(request.url);
 		if (pathname === "/trace/entered") {
-			const names = [...entered];
+			const calls = [...entered];
 			entered.clear();
-			return Response.json(names);
+			return Response.json(calls);
 		}
 		const [, account, model] = /^\/trace\/rpc\/([^/]+)\/(.+)$/.exec(pathname) ?? [];
 		if (account === undefined || model === undefined) return worker.fetch(request);
