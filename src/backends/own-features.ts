@@ -1,7 +1,7 @@
 /** What backends and models do by themselves, which the gateway does for the others: searches of the web, and the compaction of conversations. */
 import { searchesWeb as claudeSearches } from "./anthropic/traits.ts";
 import { searchesWeb as geminiSearches } from "./gemini/generation.ts";
-import { isOpenAiService } from "./openai/hosts.ts";
+import { serviceAt } from "./openai/hosts.ts";
 import { openAiModel } from "./openai/model-table.ts";
 
 /** A backend that a route names, and its model. */
@@ -14,7 +14,7 @@ interface RoutedTarget {
 
 /** OpenAI's own service, by its Responses API. Another host with this API may have less. */
 const isOpenAiResponses = ({ kind, urls, api }: RoutedTarget): boolean =>
-	kind === "openai" && api !== "chat" && urls.length > 0 && urls.every((url) => isOpenAiService({ url }));
+	kind === "openai" && api !== "chat" && urls.length > 0 && urls.every((url) => serviceAt({ url }).isOpenAi);
 
 /** OpenAI's service with a model that searches. */
 export const openAiSearches = (target: RoutedTarget): boolean =>

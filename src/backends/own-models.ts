@@ -4,7 +4,7 @@
  */
 import type { ChatInput } from "../tasks/text-generation/types.ts";
 import type { Target } from "./backend.ts";
-import { hostedService, isOpenAiService } from "./openai/hosts.ts";
+import { type OpenAiService, serviceAt } from "./openai/hosts.ts";
 import type { Call } from "./transport/upstream-failure.ts";
 
 /** Models that only their providers serve, under any address: also at resellers (`openai/gpt-6-sol`) and behind other gateways. */
@@ -12,8 +12,9 @@ const CLOSED_MODEL = /claude|gemini|grok|(?:^|[/.:])(?:chatgpt-|gpt-\d|o\d(?:-|$
 
 /** Whether the target serves a provider's own model, and not an open model that the catalogue may have. */
 export const servesOwnModels = ({ kind, url, model }: Pick<Target, "kind" | "url" | "model">): boolean =>
-	CLOSED_MODEL.test(model) ||
-	(kind === "openai" && (isOpenAiService({ url }) || hostedService({ url })?.ownModels === true));
+	CLOSED_MODEL.test(model) || (kind === "openai" && hasOwnModels(serviceAt({ url })));
+
+const hasOwnModels = ({ host, isOpenAi }: OpenAiService): boolean => isOpenAi || host?.ownModels === true;
 
 /** The input without the catalogue's defaults, for such a model. A limit that admission has set stays. */
 export function withoutDefaults(input: ChatInput, { target, model }: Call): ChatInput {

@@ -33,7 +33,7 @@ import { withFittingIds } from "./call-ids.ts";
 import { countAllChoices } from "./choices.ts";
 import { apiOf, namesResponses } from "./choose-api.ts";
 import { completeRawPrompt } from "./completions.ts";
-import { bodyFor, ENGINE_SAMPLING, type Host, hostedService, isOpenAiService } from "./hosts.ts";
+import { bodyFor, ENGINE_SAMPLING, type Host, type OpenAiService, serviceAt } from "./hosts.ts";
 import { withModelFields } from "./model-fields.ts";
 import { type Generation, generateStream, generateValue } from "./prefill-decode/calls.ts";
 import {
@@ -94,10 +94,15 @@ const byApi: Handler<"text-generation"> = async (input, call) => {
 
 const requestOf: Handler<"text-generation"> = async (sent, call) => {
 	const input = withModelFields(sent, call, "chat");
-	const host = hostedService(call.target);
+	const service = serviceAt(call.target);
+	const { host } = service;
 	const sealing = host && sealingOf(host, input);
 	const seals = sealing && (await call.seals?.());
-	const generation = { path: PATH, body: requestBody(input, call, seals), choices: input.n ?? 1 };
+	const generation = {
+		path: PATH,
+		body: requestBody(input, call, { service, seals }),
+		choices: input.n ?? 1,
+	};
 	const sealed = sealing && { sealing, seals };
 	return input.stream
 		? streamChat(input, call, sealed, generation)
@@ -178,12 +183,15 @@ function wholeReply(
 	return sealed ? sealed.sealing.completion(whole, sealed.seals) : whole;
 }
 
-function requestBody(sent: ChatInput, call: Call, seals: Seals | undefined): Record<string, unknown> {
-	const strict = isOpenAiService(call.target);
-	const host = hostedService(call.target);
+function requestBody(
+	sent: ChatInput,
+	call: Call,
+	{ service, seals }: Pick<MessageOptions, "service" | "seals">,
+): Record<string, unknown> {
+	const { host, isOpenAi: strict } = service;
 	const isPlain = isPlainChat(sent);
 	const accepted = host?.cacheBreakpoints || isPlain ? sent : withoutBreakpoints(sent);
-	const messages = messagesFor(accepted.messages, { call, host, seals, isPlain });
+	const messages = messagesFor(accepted.messages, { call, service, seals, isPlain });
 	const lacksReasoning = host?.reasoningDetails && lacksDetails(messages, call.target);
 	const input = lacksReasoning ? withoutReasoning(accepted) : accepted;
 	const effort = commonEffort(input);
@@ -193,7 +201,7 @@ function requestBody(sent: ChatInput, call: Call, seals: Seals | undefined): Rec
 	const body = {
 		...(strict ? withoutSampling(input.passthrough) : input.passthrough),
 		messages,
-		...sampling(input, call),
+		...sampling(input, call, service),
 		...pick(input, "logprobs", "top_logprobs", "parallel_tool_calls", "cache_control"),
 		reasoning_effort: strict
 			? (input.reasoning_effort ?? undefined)
@@ -224,15 +232,16 @@ const withoutSampling = (sent: ChatInput["passthrough"] = {}): Record<string, un
 
 interface MessageOptions {
 	call: Call;
-	host: Host | undefined;
+	service: OpenAiService;
 	seals: Seals | undefined;
 	isPlain: boolean;
 }
 
 /** Hosted services accept system messages anywhere; the chat templates of engines do not. The setting of the backend overrides both. */
-function messagesFor(messages: ChatMessage[], { call, host, seals, isPlain }: MessageOptions): object[] {
+function messagesFor(messages: ChatMessage[], { call, service, seals, isPlain }: MessageOptions): object[] {
 	const { target } = call;
-	const isHosted = isOpenAiService(target) || host !== undefined;
+	const { host, isOpenAi } = service;
+	const isHosted = isOpenAi || host !== undefined;
 	if (isPlain && !isHosted) return messages.map(withEngineRole);
 	const { systemMessages = isHosted ? "anywhere" : "first" } = target;
 	const paired = pairResults(messages, isHosted ? "text" : "keep");

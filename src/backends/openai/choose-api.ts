@@ -8,9 +8,8 @@ import type { Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Target } from "../backend.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { hostedService, isOpenAiService } from "./hosts.ts";
-import { modelAt } from "./model-fields.ts";
-import { effortOf, type OpenAiApi, type OpenAiModel } from "./model-table.ts";
+import { serviceAt } from "./hosts.ts";
+import { effortOf, type OpenAiApi, type OpenAiModel, openAiModel } from "./model-table.ts";
 
 /** `model`: of the catalogue, which a route may serve by another model of the service. */
 interface ApiCall extends Pick<Call, "target"> {
@@ -20,11 +19,12 @@ interface ApiCall extends Pick<Call, "target"> {
 export function apiOf(input: ChatInput, call: ApiCall): OpenAiApi {
 	const { target } = call;
 	if (target.api === "chat" || target.api === "responses") return target.api;
-	const row = modelAt(call);
+	const { isOpenAi } = serviceAt(target);
+	const row = isOpenAi ? openAiModel(target.model) : undefined;
 	if (row && !row.apis.includes("chat")) return "responses";
 	if (row && !row.apis.includes("responses")) return "chat";
 	if (offersFunctions(input) && target.observed?.chatRefusesTools?.has(target.model)) return "responses";
-	if (!isOpenAiService(target)) return "chat";
+	if (!isOpenAi) return "chat";
 	const listed = row ? undefined : listedApi(call);
 	if (listed) return listed;
 	if (row && offersFunctions(input) && !takesTools(input, row)) return "responses";
@@ -42,7 +42,7 @@ export function streamChange(
 	{ target, model }: { target: Target; model: Model },
 ): string | undefined {
 	if (input.prompt !== undefined) return undefined;
-	if (hostedService(target)?.signed) return "the host's signatures are sealed";
+	if (serviceAt(target).host?.signed) return "the host's signatures are sealed";
 	if (apiOf(input, { target, model }) === "responses")
 		return "the backend is called by OpenAI's Responses API";
 	return undefined;

@@ -12,7 +12,7 @@ import type { ReviseChunk } from "../transport/chunk-stream.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { countAllChoices } from "./choices.ts";
-import { bodyFor, ENGINE_SAMPLING, hostedService, isOpenAiService } from "./hosts.ts";
+import { bodyFor, ENGINE_SAMPLING, serviceAt } from "./hosts.ts";
 import { generateStream, generateValue } from "./prefill-decode/calls.ts";
 import { ChatCompletionReply, completion } from "./reply/chat-reply.ts";
 import { chatReplyParser } from "./reply/collected-reply.ts";
@@ -33,12 +33,13 @@ const LogprobsReply = lazy(() =>
 
 /** For an input with a `prompt`. */
 export const completeRawPrompt: Handler<"text-generation"> = async (input, call) => {
-	const host = hostedService(call.target);
+	const service = serviceAt(call.target);
+	const { host, isOpenAi } = service;
 	const fields = {
 		prompt: input.prompt,
-		...(!isOpenAiService(call.target) && pick(input.passthrough ?? {}, ...ENGINE_SAMPLING)),
+		...(!isOpenAi && pick(input.passthrough ?? {}, ...ENGINE_SAMPLING)),
 		suffix: input.suffix,
-		...sampling(input, call),
+		...sampling(input, call, service),
 		max_tokens: input.max_tokens,
 		// A number in this API: of alternatives for each token.
 		logprobs: input.logprobs ? (input.top_logprobs ?? 0) : undefined,

@@ -20,7 +20,7 @@ import type { Handler } from "../handler.ts";
 import { learnRefusal } from "../refused-feature.ts";
 import { postJson } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { hostedService, isOpenAiService } from "./hosts.ts";
+import { serviceAt } from "./hosts.ts";
 import { decide as prompt } from "./prompted-decision.ts";
 
 /** Hosted services that have `/systemone`. */
@@ -54,8 +54,9 @@ function ownApi(
 	{ target }: Call,
 ): ((input: DecisionInput, call: Call) => Promise<DecisionOutput>) | undefined {
 	if (audio.length > 0 || videos.length > 0) return undefined;
-	if (isOpenAiService(target)) return askOpenAi;
-	return !hostedService(target) || SYSTEM_ONE_HOST.test(target.url) ? askSystemOne : undefined;
+	const { host, isOpenAi } = serviceAt(target);
+	if (isOpenAi) return askOpenAi;
+	return !host || SYSTEM_ONE_HOST.test(target.url) ? askSystemOne : undefined;
 }
 
 async function askSystemOne(input: DecisionInput, call: Call): Promise<DecisionOutput> {

@@ -8,7 +8,7 @@ import type { Handler } from "../handler.ts";
 import { refusalMatches, withoutIfRefused } from "../refused-feature.ts";
 import { postJson } from "../transport/http.ts";
 import { failureOfShape } from "../transport/upstream-failure.ts";
-import { hostedService, isOpenAiService } from "./hosts.ts";
+import { serviceAt } from "./hosts.ts";
 import { ExtractedVector, extractVectors, floatsIn, lengthOf, numbersOf } from "./vectors.ts";
 
 const EmbeddingsReply = lazy(() =>
@@ -41,7 +41,7 @@ export const embedTexts: Handler<"text-embeddings"> = async (input, call) => {
 };
 
 const embed: Handler<"text-embeddings"> = async ({ texts, tokens, dimensions, truncate, encoding }, call) => {
-	const host = hostedService(call.target);
+	const { host, isOpenAi } = serviceAt(call.target);
 	if (tokens && host && !host.embedsTokens)
 		throw new AiError("engineRefused", `The backend '${call.target.backend}' embeds ${NO_TOKENS}`, {
 			retryable: true,
@@ -54,7 +54,7 @@ const embed: Handler<"text-embeddings"> = async ({ texts, tokens, dimensions, tr
 		encoding_format: encoding ?? "float",
 		dimensions,
 		// vLLM's field: truncates at the model's maximum length.
-		...(truncate && !isOpenAiService(call.target) && { truncate_prompt_tokens: -1 }),
+		...(truncate && !isOpenAi && { truncate_prompt_tokens: -1 }),
 	};
 	let received = "";
 	const parse = (text: string): unknown => {

@@ -181,16 +181,13 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 /** Configured addresses have the host in lower case and no credentials. */
 const HOSTNAME = /^https?:\/\/([^/:]+)/;
 
-/** The hosted service at the target's address. `undefined`: the address is not of a listed one. */
-export const hostedService = ({ url }: Pick<Target, "url">): Host | undefined => serviceAt(url).host;
-
 /** The options of a media request that the host knows. An engine at another address ignores unknown ones. */
 export function mediaExtensions(
 	call: Pick<CallContext, "report"> & { target: Pick<Target, "url"> },
 	route: MediaRoute,
 	sent: Extensions | undefined,
 ): Extensions {
-	const { host, isOpenAi } = serviceAt(call.target.url);
+	const { host, isOpenAi } = serviceAt(call.target);
 	const known = isOpenAi ? OPENAI_MEDIA[route] : host ? (host.media?.[route] ?? NONE) : undefined;
 	return chooseExtensions(call, sent, (name) => known?.has(name) ?? true);
 }
@@ -213,22 +210,22 @@ export function bodyFor(
 const SERVICE =
 	/^https?:\/\/(?:[^/]+\.)?(?:(?:api\.openai\.com|openai\.azure\.com)(?::\d+)?(?:\/|$)|(?:services\.ai|cognitiveservices)\.azure\.com(?::\d+)?\/openai(?:\/|$))/;
 
-/**
- * OpenAI's own service refuses unknown fields. Engines that copied its routes ignore them, and have additional fields. So
- * the request depends on which of the two the target is.
- */
-export const isOpenAiService = ({ url }: Pick<Target, "url">): boolean => serviceAt(url).isOpenAi;
-
-interface Service {
+export interface OpenAiService {
+	/**
+	 * OpenAI's own service refuses unknown fields. Engines that copied its routes ignore them, and have additional fields. So
+	 * the request depends on which of the two the target is.
+	 */
 	isOpenAi: boolean;
+	/** Absent: the address is not of a listed host. */
 	host: Host | undefined;
 }
 
 /** Addresses in the cache. It is cleared when it is full, because accounts may have addresses of their own. */
 const MAX_CACHED = 1_000;
-const services = new BoundedMap<string, Service>(MAX_CACHED);
+const services = new BoundedMap<string, OpenAiService>(MAX_CACHED);
 
-const serviceAt = (url: string): Service =>
+/** The service at the address of the target. */
+export const serviceAt = ({ url }: Pick<Target, "url">): OpenAiService =>
 	services.getOrSet(url, () => {
 		const name = String(HOSTNAME.exec(url)?.[1]);
 		return { isOpenAi: SERVICE.test(url), host: own(HOSTS, name) };

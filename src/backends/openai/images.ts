@@ -15,7 +15,7 @@ import { postJson, type RequestBody } from "../transport/http.ts";
 import { postForOutputs } from "../transport/output-stream.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { appendFields } from "./form-fields.ts";
-import { hostedService, isOpenAiService, mediaExtensions } from "./hosts.ts";
+import { mediaExtensions, serviceAt } from "./hosts.ts";
 
 const Count = z.int().min(0);
 const SentCount = Count.optional().catch(undefined);
@@ -58,7 +58,7 @@ export const generateImage: Handler<"text-to-image"> = async (input, call) => {
 	const { observed, model } = call.target;
 	const unstreamed = (sent: Call) => completeImage(input, sent);
 	const isStreamed =
-		input.partialImages !== undefined && GPT_IMAGE.test(model) && !hostedService(call.target);
+		input.partialImages !== undefined && GPT_IMAGE.test(model) && !serviceAt(call.target).host;
 	if (!isStreamed || observed?.refusesImageStreams) return unstreamed(call);
 	return withoutIfRefused<Awaited<ReturnType<Handler<"text-to-image">>>>(call, {
 		isNamed: STREAM_REFUSAL,
@@ -121,7 +121,7 @@ function fieldsOf(input: ImageInput, { target }: Call): Record<string, unknown> 
 		size: `${input.width}x${input.height}`,
 		...(GPT_IMAGE.test(target.model) ? { output_format: input.format } : { response_format: "b64_json" }),
 		// The names of SGLang and vLLM-Omni; `step` is LocalAI's, `steps` Together's.
-		...(!isOpenAiService(target) && {
+		...(!serviceAt(target).isOpenAi && {
 			output_format: input.format,
 			negative_prompt: input.negative_prompt,
 			num_inference_steps: input.steps,

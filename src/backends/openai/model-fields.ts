@@ -5,7 +5,7 @@
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { withoutDefaults } from "../own-models.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { isOpenAiService } from "./hosts.ts";
+import { serviceAt } from "./hosts.ts";
 import { effortOf, type OpenAiApi, type OpenAiModel, openAiModel } from "./model-table.ts";
 
 /** Reasoning models refuse them even with their default values. */
@@ -21,11 +21,11 @@ const REFUSED_WITH_REASONING = [
 
 /** `undefined`: another host, or a model that is not in the table. */
 export const modelAt = ({ target }: Pick<Call, "target">): OpenAiModel | undefined =>
-	isOpenAiService(target) ? openAiModel(target.model) : undefined;
+	serviceAt(target).isOpenAi ? openAiModel(target.model) : undefined;
 
 export function withModelFields(sentInput: ChatInput, call: Call, api: OpenAiApi): ChatInput {
 	const input = withoutDefaults(sentInput, call);
-	if (!isOpenAiService(call.target)) return input;
+	if (!serviceAt(call.target).isOpenAi) return input;
 	const { reasoning_effort: sent, ...fields } = input;
 	const row = modelAt(call);
 	const effort = row ? effortOf(sent, row, api) : (sent ?? undefined);

@@ -20,7 +20,7 @@ import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-gener
 import type { Handler } from "../handler.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { chat } from "./chat.ts";
-import { isOpenAiService } from "./hosts.ts";
+import { serviceAt } from "./hosts.ts";
 
 interface PromptedAnswer<Value> {
 	value: Value;
@@ -34,7 +34,7 @@ export async function promptForText(prompt: Prompt, call: Call): Promise<Prompte
 	const { instruction, content, ...fields } = prompt;
 	const messages: ChatMessage[] = [{ role: "user", content }];
 	if (instruction) messages.unshift({ role: "system", content: instruction });
-	const defaults = { reasoning_effort: null, ...(!isOpenAiService(call.target) && { temperature: 0 }) };
+	const defaults = { reasoning_effort: null, ...(!serviceAt(call.target).isOpenAi && { temperature: 0 }) };
 	const reply = await chat({ messages, stream: false, ...defaults, ...fields }, call);
 	const text = reply.choices[0]?.message.content?.trim();
 	if (!text) throw failureOfContent(call, "answered with no text");

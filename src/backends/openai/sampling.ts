@@ -5,16 +5,20 @@ import { can } from "../../models/model.ts";
 import { type ChatInput, positiveTopK } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { loraUnsupported } from "../unsupported.ts";
-import { hostedService, isOpenAiService } from "./hosts.ts";
+import { type OpenAiService, serviceAt } from "./hosts.ts";
 
-export function sampling(input: ChatInput, call: Call): Record<string, unknown> {
+export function sampling(
+	input: ChatInput,
+	call: Call,
+	{ host, isOpenAi }: OpenAiService,
+): Record<string, unknown> {
 	return {
 		model: modelName(input, call),
 		...pick(input, "temperature", "top_p", "seed", "frequency_penalty", "presence_penalty", "stop", "n"),
 		...pick(input, "logit_bias", "response_format", "user", "stream"),
 		stream_options: input.stream ? { include_usage: true } : undefined,
-		...(!isOpenAiService(call.target) && {
-			top_k: hostedService(call.target) ? positiveTopK(input) : input.top_k,
+		...(!isOpenAi && {
+			top_k: host ? positiveTopK(input) : input.top_k,
 			// The names of vLLM and SGLang, and of llama.cpp and LM Studio.
 			repetition_penalty: input.repetition_penalty,
 			repeat_penalty: input.repetition_penalty,
@@ -30,7 +34,7 @@ export function sampling(input: ChatInput, call: Call): Record<string, unknown> 
 function modelName({ lora }: ChatInput, call: Call): string {
 	const { model, target } = call;
 	if (lora === undefined) return target.model;
-	if (!can(model, "lora") || isOpenAiService(target)) throw loraUnsupported(call);
+	if (!can(model, "lora") || serviceAt(target).isOpenAi) throw loraUnsupported(call);
 	if (!allowsAdapter(lora, call))
 		throw new AiError(
 			"loraUnsupported",

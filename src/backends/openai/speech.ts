@@ -8,7 +8,7 @@ import type { SpeechInput } from "../../tasks/text-to-speech/index.ts";
 import type { Handler } from "../handler.ts";
 import { postBytes } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { isOpenAiService, mediaExtensions } from "./hosts.ts";
+import { mediaExtensions, serviceAt } from "./hosts.ts";
 
 /** Hertz of OpenAI's `pcm`. */
 const PCM_RATE = 24_000;
@@ -30,7 +30,7 @@ const CONTENT_TYPES = {
 
 export const speak: Handler<"text-to-speech"> = async (input, call) => {
 	const { text, voice, language, speed, sample_rate } = input;
-	const strict = isOpenAiService(call.target);
+	const strict = serviceAt(call.target).isOpenAi;
 	const format = formatOf(input, call);
 	if (strict && format === "pcm" && sample_rate !== undefined && sample_rate !== PCM_RATE)
 		throw refused(call, `sample_rate ${sample_rate} without a container`);

@@ -19,7 +19,7 @@ import { count, SentDuration, SentSegment, SentWord, transcriptOf } from "../tra
 import { postJson } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { appendFields } from "./form-fields.ts";
-import { isOpenAiService, mediaExtensions } from "./hosts.ts";
+import { mediaExtensions, serviceAt } from "./hosts.ts";
 
 /** whisper.cpp has the words in the segments, with a probability. */
 const Words = lazy(() => z.array(SentWord().extend({ probability: count() })).nullish());
@@ -59,7 +59,7 @@ export const transcribe: Handler<"speech-recognition"> = async (input, call) => 
 	try {
 		return transcript(await requestTranscript(input, TRANSLATIONS, call));
 	} catch (error) {
-		if (!hasNoRoute(error) || isOpenAiService(call.target)) throw error;
+		if (!hasNoRoute(error) || serviceAt(call.target).isOpenAi) throw error;
 		const reply = await requestTranscript(input, TRANSCRIPTIONS, call);
 		if (reply.task !== "translate") throw error;
 		return transcript(reply);
@@ -122,7 +122,7 @@ function post(
 	if (prompt !== undefined) form.append("prompt", prompt);
 	if (temperature !== undefined) form.append("temperature", String(temperature));
 	// OpenAI's translations detect the language; vLLM's assume English.
-	const takesLanguage = task === "transcribe" || !isOpenAiService(call.target);
+	const takesLanguage = task === "transcribe" || !serviceAt(call.target).isOpenAi;
 	if (language !== undefined && takesLanguage) form.append("language", language);
 	if (task === "transcribe")
 		for (const granularity of format.timestamps) form.append("timestamp_granularities[]", granularity);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HOSTS, hostedService } from "../../../src/backends/openai/hosts.ts";
+import { HOSTS, serviceAt } from "../../../src/backends/openai/hosts.ts";
 import { PROVIDERS } from "../../../src/providers/providers.ts";
 import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import { sealed } from "../plain-seals.ts";
@@ -164,8 +164,8 @@ describe("a hosted service", () => {
 	});
 
 	it("is not a name that all objects have", () => {
-		expect(hostedService({ ...TARGET, url: "https://constructor/v1" })).toBeUndefined();
-		expect(hostedService({ ...TARGET, url: "unix:/engine.sock" })).toBeUndefined();
+		expect(serviceAt({ ...TARGET, url: "https://constructor/v1" }).host).toBeUndefined();
+		expect(serviceAt({ ...TARGET, url: "unix:/engine.sock" }).host).toBeUndefined();
 	});
 
 	it("keeps its setting of reasoning out of a raw prompt", async () => {

@@ -13,7 +13,7 @@ import { pairResults } from "../../tool-results.ts";
 import type { Call } from "../../transport/upstream-failure.ts";
 import { unsupported } from "../../unsupported.ts";
 import { fittingId } from "../call-ids.ts";
-import { isOpenAiService } from "../hosts.ts";
+import { serviceAt } from "../hosts.ts";
 
 export type ResponsesItem = Record<string, unknown>;
 
@@ -66,9 +66,10 @@ function assistantItems(message: ChatMessage, call: Call, seals: Seals | undefin
 		if (!data) call.report?.dropped.push(DROPPED_SEAL);
 		return data ?? [];
 	});
-	const isOpen = reasoning.length === 0 && !isOpenAiService(call.target) && message.reasoning_content;
+	const { isOpenAi } = serviceAt(call.target);
+	const isOpen = reasoning.length === 0 && !isOpenAi && message.reasoning_content;
 	if (isOpen && others.length > 0) return [openReasoning(message.reasoning_content ?? "", call), ...others];
-	return withReasoning(others, reasoning, !isOpenAiService(call.target));
+	return withReasoning(others, reasoning, !isOpenAi);
 }
 
 /**

@@ -13,7 +13,7 @@ import { objectSchema } from "../../tool-parameters.ts";
 import type { Call } from "../../transport/upstream-failure.ts";
 import { loraUnsupported, unsupported } from "../../unsupported.ts";
 import { requestsSearch } from "../choose-api.ts";
-import { ENGINE_SAMPLING, isOpenAiService } from "../hosts.ts";
+import { ENGINE_SAMPLING, serviceAt } from "../hosts.ts";
 import { modelAt } from "../model-fields.ts";
 import { itemsOf } from "./items.ts";
 
@@ -48,7 +48,7 @@ export function bodyOf(input: ChatInput, call: Call, seals: Seals | undefined): 
 	const text = textOf(input);
 	return {
 		...passedFields(input, call),
-		...(isOpenAiService(target) ? {} : { top_k: input.top_k, ...target.requestFields }),
+		...(serviceAt(target).isOpenAi ? {} : { top_k: input.top_k, ...target.requestFields }),
 		model: target.model,
 		input: itemsOf(input.messages, call, seals),
 		...pick(input, "temperature", "top_p", "user"),
@@ -72,7 +72,7 @@ export function bodyOf(input: ChatInput, call: Call, seals: Seals | undefined): 
 /** The padding of events against observers of the traffic is for the service's own connection. */
 export const streamFields = (stream: boolean, { target }: Call): object => ({
 	stream,
-	...(stream && isOpenAiService(target) && { stream_options: { include_obfuscation: false } }),
+	...(stream && serviceAt(target).isOpenAi && { stream_options: { include_obfuscation: false } }),
 });
 
 function refuseUnsupported(input: ChatInput, call: Call): void {
@@ -89,7 +89,7 @@ const reasons = (call: Call): boolean => modelAt(call)?.efforts.length !== 0;
 /** The fields of the caller that are sent unchanged. Engines ignore unknown ones, OpenAI refuses them. */
 function passedFields({ passthrough = {} }: ChatInput, call: Call): Record<string, unknown> {
 	const shared: readonly string[] = SHARED;
-	const isOwnEngine = !isOpenAiService(call.target);
+	const isOwnEngine = !serviceAt(call.target).isOpenAi;
 	const fields: Record<string, unknown> = {};
 	for (const [name, value] of Object.entries(passthrough)) {
 		if (CONVERTED.has(name)) continue;

@@ -9,7 +9,7 @@ import { safeParse } from "../../../schemas/safe-parse.ts";
 import type { ChatInput, Verbatim } from "../../../tasks/text-generation/types.ts";
 import { DROPPED_SEAL, type Seals } from "../../seals.ts";
 import type { Call } from "../../transport/upstream-failure.ts";
-import { isOpenAiService } from "../hosts.ts";
+import { serviceAt } from "../hosts.ts";
 import { itemsOf, type ResponsesItem } from "./items.ts";
 import { bodyOf, ENCRYPTED_REASONING, streamFields } from "./request.ts";
 
@@ -77,7 +77,7 @@ function inputItems(input: unknown, call: Call, seals: Seals | undefined): Respo
 	const items = listOf(input)
 		.filter(isRecord)
 		.flatMap((item) => openItem(item, call, seals));
-	const isHosted = isOpenAiService(call.target);
+	const isHosted = serviceAt(call.target).isOpenAi;
 	return items
 		.filter((item, index) => !(isHosted && item.type === "reasoning" && isLast(items, index)))
 		.map((item) => (isHosted ? withoutId(item) : item));
@@ -115,4 +115,4 @@ const SealedValue = z.object({ item: z.looseObject({ type: z.string() }) });
 
 /** Reasoning of another model: only servers of open models read its text. */
 const openReasoning = (item: ResponsesItem, { target }: Call): ResponsesItem[] =>
-	isOpenAiService(target) ? [] : [item];
+	serviceAt(target).isOpenAi ? [] : [item];
