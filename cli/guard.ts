@@ -1,16 +1,9 @@
 /** The connection guard of one worker, in a process of its own. It ends with the process that started it. */
 import { keepNewSpaceSmall } from "../scripts/collect-garbage.ts";
-import { guardConnections } from "../scripts/connections/guard.ts";
+import { type GuardOptions, guardConnections } from "../scripts/connections/guard.ts";
 import { GUARD_SETTINGS } from "../scripts/internal-names.ts";
 
-export interface GuardTarget {
-	/** The worker's Unix socket. */
-	target: string;
-	/** That of its entrypoint `Connections`. */
-	countsSocket: string;
-}
-
-export interface GuardSettings extends GuardTarget {
+export interface GuardSettings extends Pick<GuardOptions, "countsSocket" | "other" | "target"> {
 	host: string;
 	port: number;
 	maxConnections: number;

@@ -2,17 +2,18 @@
 import cluster from "node:cluster";
 import { once } from "node:events";
 import { join } from "node:path";
+import type { GuardTarget } from "../scripts/connections/guard.ts";
 import { GUARD_SETTINGS } from "../scripts/internal-names.ts";
-import type { GuardSettings, GuardTarget, ReloadedSettings } from "./guard.ts";
+import type { GuardSettings, ReloadedSettings } from "./guard.ts";
 
 /** Set by the build of the package. */
 declare const IS_PACKAGE: boolean | undefined;
 
 const PROGRAM = join(import.meta.dirname, typeof IS_PACKAGE === "undefined" ? "guard.ts" : "guard.js");
 
-interface GuardsOptions extends Omit<GuardSettings, keyof GuardTarget | keyof ReloadedSettings> {
-	/** One for each worker. */
-	targets: readonly GuardTarget[];
+interface GuardsOptions extends Omit<GuardSettings, keyof GuardTarget | keyof ReloadedSettings | "other"> {
+	/** Of each worker. The first one has the Durable Objects. */
+	targets: readonly [GuardTarget, GuardTarget, ...GuardTarget[]];
 	idleMs(): number;
 	operatorHash(): string | undefined;
 }
@@ -34,8 +35,11 @@ export async function startGuards({
 	cluster.schedulingPolicy = cluster.SCHED_RR;
 	cluster.setupPrimary({ exec: PROGRAM, args: [] });
 	const current = (): ReloadedSettings => ({ idleMs: idleMs(), operatorHash: operatorHash() });
+	const [first, second] = targets;
 	const guards = targets.map((target) => {
-		const settings: GuardSettings = { ...address, ...target, ...current() };
+		const other =
+			target === first ? { ...second, serves: "small" as const } : { ...first, serves: "large" as const };
+		const settings: GuardSettings = { ...address, ...target, other, ...current() };
 		return cluster.fork({ [GUARD_SETTINGS]: JSON.stringify(settings) });
 	});
 	const failed = Promise.race(

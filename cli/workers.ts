@@ -121,10 +121,11 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 		countsSocket: connectionsSocket,
 	}));
 	const url = workers[0]?.served.url ?? "";
-	if (count > 1) return { url, workers, guards: await startGuards({ ...guard, targets }) };
-	const [target] = targets;
+	const [target, second, ...others] = targets;
+	if (target && second)
+		return { url, workers, guards: await startGuards({ ...guard, targets: [target, second, ...others] }) };
 	keepNewSpaceSmall();
-	if (openFiles !== undefined && target !== undefined) await guardConnections({ ...guard, ...target });
+	if (openFiles !== undefined && target) await guardConnections({ ...guard, ...target });
 	return { url, workers };
 }
 

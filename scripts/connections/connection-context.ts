@@ -1,8 +1,8 @@
 /** What all connections of a guard have in common. */
 import type { MessageHead } from "./framing.ts";
 import type { KnownCallers } from "./known-callers.ts";
-import type { Pace } from "./pace.ts";
 import type { Places } from "./places.ts";
+import type { WorkerChoice } from "./worker-choice.ts";
 
 export interface ConnectionTimes {
 	/** For the first byte of a connection. */
@@ -18,10 +18,8 @@ export interface ConnectionTimes {
 }
 
 export interface ConnectionContext {
-	/** The runtime's socket. */
-	target: string;
+	workers: WorkerChoice;
 	places: Places;
-	pace: Pace;
 	callers: KnownCallers;
 	times: ConnectionTimes;
 	now(): number;

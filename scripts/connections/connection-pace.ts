@@ -1,13 +1,21 @@
 /** What one connection uses of the runtime's time, and its waits for it (`pace.ts`). */
 import type { Socket } from "node:net";
+import type { ConnectionContext } from "./connection-context.ts";
 import type { MessageHead } from "./framing.ts";
 import { credentialsOf, type KnownCallers } from "./known-callers.ts";
 import type { Pace, PacedCaller } from "./pace.ts";
+import type { RuntimeWorker } from "./worker-choice.ts";
 
 /** A request that is refused also has a log, and its account is asked. */
 const UNITS_OF_REFUSAL = 3;
 const UNITS_OF_PIECE = 0.1;
 const BYTES_PER_UNIT = 32 * 1024;
+
+/** Much at once. A stream of tokens is far below it. */
+const LARGE_BURST_BYTES = 128 * 1024;
+const BURST_MS = 1_000;
+
+type PaceContext = Pick<ConnectionContext, "callers" | "now" | "workers">;
 
 /** Health checks and the operator never wait. */
 const PROBE: PacedCaller = { key: "probe", weight: Number.POSITIVE_INFINITY };
@@ -26,13 +34,19 @@ export class Reading {
 		this.#socket.pause();
 	}
 
+	/** No reason to wait is left. */
+	goOnAtOnce(): void {
+		this.#reasons.clear();
+		this.#socket.resume();
+	}
+
 	goOn(reason: string): void {
 		if (this.#reasons.delete(reason) && this.#reasons.size === 0) this.#socket.resume();
 	}
 }
 
 export class ConnectionPace {
-	readonly #pace: Pace;
+	readonly #context: PaceContext;
 	readonly #callers: KnownCallers;
 	readonly #address: string;
 	/** Of the latest request. */
@@ -40,9 +54,13 @@ export class ConnectionPace {
 	/** Of the latest request: hashes. */
 	#credentials: readonly string[] = [];
 	readonly #waits = new Set<() => void>();
+	#worker: RuntimeWorker;
+	#burst = { since: 0, bytes: 0 };
 
-	constructor({ pace, callers }: { pace: Pace; callers: KnownCallers }, address: string) {
-		this.#pace = pace;
+	constructor(context: PaceContext, address: string) {
+		const { callers, workers } = context;
+		this.#context = context;
+		this.#worker = workers.own;
 		this.#callers = callers;
 		this.#address = address;
 		this.#caller = callers.of(address, []);
@@ -66,6 +84,23 @@ export class ConnectionPace {
 		return true;
 	}
 
+	/** The worker serves the connection from now on. Ends the waits for the one before. Returns whether it is another one. */
+	changeWorker(worker: RuntimeWorker): boolean {
+		if (worker === this.#worker) return false;
+		this.end();
+		this.#worker = worker;
+		return true;
+	}
+
+	/** The Unix socket of the worker. */
+	get target(): string {
+		return this.#worker.target;
+	}
+
+	get #pace(): Pace {
+		return this.#worker.pace;
+	}
+
 	get credentials(): readonly string[] {
 		return this.#credentials;
 	}
@@ -78,9 +113,17 @@ export class ConnectionPace {
 	/** Bytes were passed on. The socket that they came from is not read while the caller must wait. */
 	passed(bytes: number, from: Reading): void {
 		this.#pace.use(this.#caller, UNITS_OF_PIECE + bytes / BYTES_PER_UNIT);
+		this.#countBurst(bytes);
 		if (this.#pace.mayBegin(this.#caller)) return;
 		from.stop("pace");
 		this.#wait(() => from.goOn("pace"));
+	}
+
+	#countBurst(bytes: number): void {
+		const at = this.#context.now();
+		if (at - this.#burst.since > BURST_MS) this.#burst = { since: at, bytes: 0 };
+		this.#burst.bytes += bytes;
+		if (this.#burst.bytes > LARGE_BURST_BYTES) this.#context.workers.moved(this.#caller.key);
 	}
 
 	/** `credentials`: of the request. */

@@ -34,7 +34,7 @@ export interface MessageHead {
 
 /** A header that occurs twice makes the end of a message, or its address, ambiguous. */
 const SINGLE = new Set(["content-length", "transfer-encoding", "host"]);
-const READ = [...SINGLE, ...KEY_HEADERS, PROTOCOLS, "expect", "upgrade"];
+const READ = [...SINGLE, ...KEY_HEADERS, PROTOCOLS, "content-encoding", "expect", "upgrade"];
 /** A line that ends otherwise has another meaning for servers that accept a CR or a LF alone as its end. */
 const FIELD = "[\\w!#$%&'*+.^`|~-]+:[^\\r\\n\\0]*";
 const WELL_FORMED = new RegExp(`^[^\\r\\n\\0]*(?:\\r\\n${FIELD})*\\r\\n\\r\\n$`);

@@ -18,6 +18,7 @@ import { Pace } from "./pace.ts";
 import { type ClassCount, type ConnectionCounts, Places } from "./places.ts";
 import { probeRuntime } from "./probe-runtime.ts";
 import { sendCounts } from "./send-counts.ts";
+import { WorkerChoice, type WorkerPair } from "./worker-choice.ts";
 
 /** After this time without a byte the system checks whether the caller is still connected. */
 const KEEP_ALIVE_MS = 60_000;
@@ -33,18 +34,24 @@ const COUNT_NAMES: Readonly<Record<string, string>> = {
 /** They answer at once, without a token. */
 const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
 
-interface GuardOptions extends Partial<ConnectionTimes> {
+/** A worker. */
+export interface GuardTarget {
+	/** Its Unix socket. */
+	target: string;
+	/** That of its entrypoint `Connections`, which receives the counts every few seconds, and when to collect garbage. */
+	countsSocket?: string | undefined;
+}
+
+export interface GuardOptions extends Partial<ConnectionTimes>, GuardTarget {
 	host: string;
 	port: number;
-	/** The runtime's socket. */
-	target: string;
+	/** Another worker of the gateway. `serves`: the requests that it gets while one of both is behind (`worker-choice.ts`). */
+	other?: (GuardTarget & { serves: keyof WorkerPair }) | undefined;
 	maxConnections: number;
 	/** Longest time without a byte in either direction. Must be longer than any answer. */
 	idleMs(): number;
 	/** SHA-256 of the operator's token, in hexadecimal digits. Its requests may use the reserved places. */
 	operatorHash?(): string | undefined;
-	/** The Unix socket that receives the counts every few seconds, and when to collect garbage. */
-	countsSocket?: string;
 	/** The time between two checks of all connections. */
 	checkMs?: number;
 }
@@ -65,20 +72,25 @@ export function guardConnections({
 	operatorHash = () => undefined,
 	checkMs = CHECK_MS,
 	countsSocket,
+	other,
 	...times
 }: GuardOptions): Promise<ConnectionGuard> {
 	const now = (): number => performance.now();
 	const places = new Places(maxConnections, now);
 	const pace = new Pace(now);
 	const callers = new KnownCallers(operatorHash);
+	const own = { target, pace };
+	const second = other && { target: other.target, pace: new Pace(now) };
+	const pair =
+		second && (other.serves === "small" ? { large: own, small: second } : { large: second, small: own });
+	const isProbe = (head: MessageHead): boolean => isUrgent(head, operatorHash());
 	const context = {
-		target,
+		workers: new WorkerChoice({ own, pair, callers, now, isProbe }),
 		places,
-		pace,
 		callers,
 		now,
 		times: { ...TIMES, ...times },
-		isProbe: (head: MessageHead) => isProbe(head, operatorHash()),
+		isProbe,
 	};
 	const connections = new Set<GuardedConnection>();
 	const settings = {
@@ -104,9 +116,12 @@ export function guardConnections({
 				isCollectionDue,
 			});
 	}, REPORT_MS).unref();
-	const probes = countsSocket === undefined ? undefined : probeRuntime(countsSocket, context);
+	const probes = [
+		{ socket: countsSocket, pace },
+		{ socket: other?.countsSocket, pace: second?.pace },
+	].flatMap(({ socket, pace }) => (socket && pace ? [probeRuntime(socket, pace, context)] : []));
 	server.once("close", () => {
-		probes?.stop();
+		for (const one of probes) one.stop();
 		clearInterval(checks);
 		clearInterval(reports);
 	});
@@ -128,7 +143,10 @@ const reportsOf = (counts: ConnectionCounts): CountReport[] =>
 		...count,
 	}));
 
-function isProbe({ startLine: [method, target = ""], headers }: MessageHead, operatorHash?: string): boolean {
+function isUrgent(
+	{ startLine: [method, target = ""], headers }: MessageHead,
+	operatorHash?: string,
+): boolean {
 	if ((method === "GET" || method === "HEAD") && PROBES.has(target)) return true;
 	const token = /^Bearer +([!-~]+)$/i.exec(headers.get("authorization") ?? "")?.[1];
 	if (token === undefined || operatorHash === undefined) return false;

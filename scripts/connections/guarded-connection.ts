@@ -37,7 +37,7 @@ export class GuardedConnection implements Placed {
 	readonly #caller: Socket;
 	readonly #callerReading: Reading;
 	readonly #context: ConnectionContext;
-	#runtime: Socket | undefined;
+	#runtime: RuntimeSocket | undefined;
 	#runtimeReading: Reading | undefined;
 	readonly #request = new MessageFraming(requestBodyKind);
 	readonly #answer = new MessageFraming((head) => answerBodyKind(head, this.#requests[0]?.method));
@@ -67,7 +67,10 @@ export class GuardedConnection implements Placed {
 		this.#lastByteAt = context.now();
 		context.places.wait(this);
 		caller.on("data", (bytes) => this.#receive(bytes));
-		caller.on("drain", () => this.#resumeRuntime());
+		caller.on("drain", () => {
+			this.unreadSince = undefined;
+			this.#runtimeReading?.goOn("caller");
+		});
 		caller.once("end", () => this.close());
 		caller.once("close", () => this.close());
 		caller.on("error", () => this.close());
@@ -99,13 +102,10 @@ export class GuardedConnection implements Placed {
 			const limitMs = this.#runtime ? times.keepAliveMs : times.firstByteMs;
 			if (this.#requests.length === 0 && silentMs > limitMs) this.close();
 		} else if (!this.#isForwarding) {
-			if (at - this.#requestAt > times.requestMs) this.#refuseLate();
+			if (at - this.#requestAt <= times.requestMs) return;
+			if (this.#unread) this.#pace.refuse();
+			this.refuse(this.#unread ? "full" : "late");
 		} else if (this.#rate.isSlow(at) && !this.#caller.isPaused()) this.refuse("late");
-	}
-
-	#refuseLate(): void {
-		if (this.#unread) this.#pace.refuse();
-		this.refuse(this.#unread ? "full" : "late");
 	}
 
 	/** The runtime buffers what the caller of a websocket does not read. */
@@ -117,15 +117,13 @@ export class GuardedConnection implements Placed {
 	#receive(bytes: Buffer): void {
 		if (this.#isClosed) return;
 		this.#lastByteAt = this.#context.now();
-		if (this.#ending) this.#drop(this.#ending, bytes.length);
-		else if (this.#isTunnel) this.#forward(bytes);
+		if (this.#ending) {
+			// The bytes are dropped.
+			this.#ending.received(bytes.length, this.#lastByteAt);
+			if (this.#ending.isOver(this.#lastByteAt)) this.close();
+		} else if (this.#isTunnel) this.#forward(bytes);
 		else if (this.#unread) this.#keep(this.#unread, bytes);
 		else this.#receiveRequests(bytes);
-	}
-
-	#drop(ending: Lingering, bytes: number): void {
-		ending.received(bytes, this.#lastByteAt);
-		if (ending.isOver(this.#lastByteAt)) this.close();
 	}
 
 	/** The caller is read further, because its end must be seen. */
@@ -178,9 +176,19 @@ export class GuardedConnection implements Placed {
 	/** A connection that has a place keeps it while the request waits. */
 	#begin(head: MessageHead): void {
 		const isProbe = (): boolean => this.#context.isProbe(head);
+		if (this.#requests.length === 0) this.#chooseWorker(head);
 		if (this.#runtime && !this.#takePlace(head)) return;
 		if (this.#pace.begin(head, isProbe, () => this.#beginLater(head))) this.#startForwarding(head);
 		else this.#unread = [];
+	}
+
+	/** A connection between two requests may change to another worker. */
+	#chooseWorker(head: MessageHead): void {
+		const worker = this.#context.workers.of(head, this.address);
+		if (!this.#pace.changeWorker(worker) || !this.#runtime) return;
+		this.#runtime.leave();
+		this.#callerReading.goOnAtOnce();
+		this.#connect();
 	}
 
 	#beginLater(head: MessageHead): void {
@@ -225,7 +233,7 @@ export class GuardedConnection implements Placed {
 		runtime.on("drain", () => this.#callerReading.goOn("runtime"));
 		runtime.once("error", () => this.close());
 		runtime.once("end", () => this.#end());
-		runtime.connect(this.#context.target);
+		runtime.connect(this.#pace.target);
 	}
 
 	/** Passes an answer on. */
@@ -270,11 +278,6 @@ export class GuardedConnection implements Placed {
 		if (this.#runtime && !hasRequest) this.#context.places.idle(this);
 	}
 
-	#resumeRuntime(): void {
-		this.unreadSince = undefined;
-		this.#runtimeReading?.goOn("caller");
-	}
-
 	/** Answers in place of the runtime, unless the caller already reads an answer. */
 	refuse(reason: "full" | "late" | "malformed", error?: FramingError): void {
 		if (this.#ending) return;
@@ -289,10 +292,7 @@ export class GuardedConnection implements Placed {
 		this.#held = [];
 		this.#unread = undefined;
 		this.#pace.end();
-		this.#runtime
-			?.removeAllListeners()
-			.on("error", () => {})
-			.destroy();
+		this.#runtime?.leave();
 		this.#caller.end(text, () => ending.written(this.#context.now()));
 		this.#caller.resume();
 		this.#context.places.end(this);

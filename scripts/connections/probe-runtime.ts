@@ -7,14 +7,16 @@ import { LATE_PARAMETER } from "../../src/core/runtime-delay.ts";
 import { PROBE_PATH } from "../../src/core/shared-count.ts";
 import { Agent, request } from "../http.ts";
 import type { ConnectionContext } from "./connection-context.ts";
+import type { Pace } from "./pace.ts";
 
 /** From the answer to a probe to the next one. */
 const PAUSE_MS = { behind: 100, inTime: 250 };
 
-/** `socketPath`: of the entrypoint `Connections`. */
+/** `socketPath`: of the entrypoint `Connections` of a worker. `pace`: of the same worker. */
 export function probeRuntime(
 	socketPath: string,
-	{ callers, pace, places, now }: Pick<ConnectionContext, "callers" | "pace" | "places" | "now">,
+	pace: Pace,
+	{ callers, places, now }: Pick<ConnectionContext, "callers" | "places" | "now">,
 ): { stop(): void } {
 	const agent = new Agent({ keepAlive: true });
 	/** Of the probe before. The runtime itself cannot measure it. */

@@ -7,6 +7,13 @@ import { Socket } from "node:net";
 type Written = (error?: Error | null) => void;
 
 export class RuntimeSocket extends Socket {
+	/** Nothing that it does is of interest any more. */
+	leave(): void {
+		this.removeAllListeners()
+			.on("error", () => {})
+			.destroy();
+	}
+
 	override _write(bytes: Buffer, encoding: BufferEncoding, written: Written): void {
 		super._write(bytes, encoding, () => written());
 	}

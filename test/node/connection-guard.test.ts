@@ -12,7 +12,7 @@ import { type ConnectionGuard, guardConnections, TIMES } from "../../scripts/con
 import { IdleTime } from "../../scripts/connections/idle-time.ts";
 import { type Placed, Places } from "../../scripts/connections/places.ts";
 import { freePort } from "../../scripts/free-port.ts";
-import { ask, connect } from "./connections.ts";
+import { ask, connect, receives } from "./connections.ts";
 
 const OPERATOR_TOKEN = "the-operators-token-of-the-guard-test";
 const LONG_MS = 60_000;
@@ -29,12 +29,6 @@ async function received(socket: Socket): Promise<string> {
 	socket.on("data", (bytes) => (text += bytes));
 	await once(socket, "close");
 	return text;
-}
-
-/** Resolves when the socket has received the text. */
-async function receives(socket: Socket, expected: string): Promise<void> {
-	let text = "";
-	while (!text.includes(expected)) text += (await once(socket, "data"))[0];
 }
 
 const connectFrom = async (port: number, localAddress: string): Promise<Socket> => {

@@ -1,4 +1,5 @@
 /** HTTP over raw connections, for the tests of the limit of open files. */
+import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { createConnection, type Socket } from "node:net";
 
@@ -51,3 +52,9 @@ export const connect = (port: number): Promise<Socket> =>
 		socket.on("error", () => resolve(socket));
 		socket.once("connect", () => resolve(socket));
 	});
+
+/** Resolves when the socket has received the text. */
+export async function receives(socket: Socket, expected: string): Promise<void> {
+	let text = "";
+	while (!text.includes(expected)) text += (await once(socket, "data"))[0];
+}

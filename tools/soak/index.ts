@@ -35,6 +35,7 @@ const values = readOptions(
 	{
 		seed: { type: "string" },
 		requests: { type: "string", default: "10000" },
+		workers: { type: "string", default: "1" },
 		lines: { type: "string", default: "10000" },
 		kills: { type: "string", default: "5" },
 		pauses: { type: "string", default: "0" },
@@ -66,6 +67,7 @@ const values = readOptions(
 
   hostile (on Linux): strangers and tokens that only run models attack a gateway with 1,024 open files, beside 50 normal callers
   --seconds N     length of the attack (120), or of each pattern (5) with --alone
+  --workers N     processes of the gateway that serve requests (1)
   --attackers N   attackers of each pattern (3)
   --alone         one pattern after the other
   --patterns N    patterns at once (64), chosen by the seed, or all. Patterns of earlier findings are always among them
@@ -151,6 +153,7 @@ if (only === undefined || only === "hostile") {
 		const run = await attackGateway({
 			patterns,
 			alone: values.alone,
+			workers: Number(values.workers),
 			milliseconds: seconds * 1_000,
 			attackers: Number(values.attackers ?? (values.alone ? 10 : 3)),
 			progress: (label) => process.stderr.write(`hostile: ${label}\n`),

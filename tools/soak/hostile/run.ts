@@ -22,6 +22,8 @@ export interface HostileOptions {
 	patterns: readonly Pattern[];
 	/** Each pattern has a phase of its own. */
 	alone: boolean;
+	/** Processes of the gateway that serve requests. */
+	workers: number;
 	/** Of an attack. */
 	milliseconds: number;
 	/** Attackers of each pattern. */
@@ -82,13 +84,13 @@ const NS_PER_MS = 1_000_000;
 const IDLE_MS = 4_000;
 
 export async function attackGateway(options: HostileOptions): Promise<HostileRun> {
-	const { alone, milliseconds, attackers, patterns: chosen, progress = () => {} } = options;
+	const { alone, milliseconds, attackers, patterns: chosen, progress = () => {}, workers } = options;
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-hostile-"));
 	const callers = new NormalCallers();
 	const attackersProcess = new Attackers();
 	const engine = await attackersProcess.engine();
 	const { engine: normalEngine, floorEngine } = await callers.engines();
-	const gateway = await ServedGateway.start(folder, settingsOf(normalEngine, engine));
+	const gateway = await ServedGateway.start(folder, settingsOf(normalEngine, engine), workers);
 	const floor = await serve(floorSpec(floorEngine), await freePort(), join(folder, "floor"));
 	try {
 		progress("creating accounts and gateways");

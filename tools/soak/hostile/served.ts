@@ -55,11 +55,16 @@ export class ServedGateway {
 	}
 
 	/** `variables`: settings, as JSON in the environment. */
-	static async start(folder: string, variables: Record<string, unknown>): Promise<ServedGateway> {
+	static async start(
+		folder: string,
+		variables: Record<string, unknown>,
+		workers: number,
+	): Promise<ServedGateway> {
 		const port = await freePort();
 		const state = join(folder, "state");
 		const texts = Object.entries(variables).map(([name, value]) => [name, JSON.stringify(value)]);
-		const child = spawn(process.execPath, [CLI, "serve", "--port", String(port), "--state", state], {
+		const options = ["--port", String(port), "--state", state, "--workers", String(workers)];
+		const child = spawn(process.execPath, [CLI, "serve", ...options], {
 			cwd: folder,
 			stdio: ["ignore", "pipe", "pipe"],
 			env: { ...process.env, ADMIN_TOKEN: ADMIN, ...Object.fromEntries(texts) },
