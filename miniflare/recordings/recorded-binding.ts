@@ -48,6 +48,7 @@ export async function recorderServices(binding: RecordedBinding): Promise<Servic
 		...others,
 		...{ file: file.replace(RUNNER, "vitest"), folder: shownFolder(settings), roots },
 		secrets: secretsOf(source),
+		withoutTests: filesWithoutTests(settings),
 	};
 	const parts: Partial<WorkerService> = {
 		compatibilityFlags: ["nodejs_compat"],
@@ -81,13 +82,10 @@ const announced = new Set<string>();
 
 /** Each line once: Miniflare requests the services again on every reload. */
 export function announceRecording({ name, settings }: RecordedBinding, say: (line: string) => void): void {
-	const shown = shownFolder(settings);
-	const line = `ganglion: ${name} ${ACTIONS[settings.mode]} in ${shown}`;
+	const line = `ganglion: ${name} ${ACTIONS[settings.mode]} in ${shownFolder(settings)}`;
 	if (announced.has(line)) return;
 	announced.add(line);
 	say(line);
-	for (const file of filesWithoutTests(settings))
-		say(`ganglion: ${shown}/${file} is of a file of tests that does not exist: delete it`);
 }
 
 /** The path of a file of tests, with `.json`. The tests of files outside of the project have no folder. */

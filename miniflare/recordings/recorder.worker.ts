@@ -12,6 +12,8 @@ export interface RecorderWorkerSettings extends RecorderSettings {
 	file: string;
 	/** The folder of the project, also without symbolic links. Files of tests are named relative to it. */
 	roots: readonly string[];
+	/** Names of files of recordings whose file of tests does not exist. */
+	withoutTests: readonly string[];
 }
 
 /** The gateway's RPC methods that are not recorded. */
@@ -39,14 +41,19 @@ interface RecorderEnv {
 /** One for each session. */
 let recorder: Recorder | undefined;
 
+const warn = (line: string): void => console.warn(`ganglion: ${line}`);
+
 function recorderOf({ FILES, SETTINGS }: RecorderEnv): Recorder {
-	recorder ??= new Recorder({
+	if (recorder) return recorder;
+	for (const file of SETTINGS.withoutTests)
+		warn(`${SETTINGS.folder}/${file} is of a file of tests that does not exist: delete it`);
+	recorder = new Recorder({
 		settings: SETTINGS,
 		store: storeIn(FILES),
 		file: `${SETTINGS.file}.json`,
 		now: () => performance.now(),
 		wait: (milliseconds) => scheduler.wait(milliseconds),
-		warn: (line) => console.warn(`ganglion: ${line}`),
+		warn,
 	});
 	return recorder;
 }
