@@ -95,14 +95,10 @@ const byApi: Handler<"text-generation"> = async (input, call) => {
 const requestOf: Handler<"text-generation"> = async (sent, call) => {
 	const input = withModelFields(sent, call, "chat");
 	const service = serviceAt(call.target);
-	const { host } = service;
-	const sealing = host && sealingOf(host, input);
+	const sealing = service.host && sealingOf(service.host, input);
 	const seals = sealing && (await call.seals?.());
-	const generation = {
-		path: PATH,
-		body: requestBody(input, call, { service, seals }),
-		choices: input.n ?? 1,
-	};
+	const body = requestBody(input, { call, service, seals });
+	const generation = { path: PATH, body, choices: input.n ?? 1 };
 	const sealed = sealing && { sealing, seals };
 	return input.stream
 		? streamChat(input, call, sealed, generation)
@@ -183,15 +179,12 @@ function wholeReply(
 	return sealed ? sealed.sealing.completion(whole, sealed.seals) : whole;
 }
 
-function requestBody(
-	sent: ChatInput,
-	call: Call,
-	{ service, seals }: Pick<MessageOptions, "service" | "seals">,
-): Record<string, unknown> {
+function requestBody(sent: ChatInput, from: Omit<MessageOptions, "isPlain">): Record<string, unknown> {
+	const { call, service } = from;
 	const { host, isOpenAi: strict } = service;
 	const isPlain = isPlainChat(sent);
 	const accepted = host?.cacheBreakpoints || isPlain ? sent : withoutBreakpoints(sent);
-	const messages = messagesFor(accepted.messages, { call, service, seals, isPlain });
+	const messages = messagesFor(accepted.messages, { ...from, isPlain });
 	const lacksReasoning = host?.reasoningDetails && lacksDetails(messages, call.target);
 	const input = lacksReasoning ? withoutReasoning(accepted) : accepted;
 	const effort = commonEffort(input);
