@@ -3,8 +3,8 @@
  *
  *     node tools/trace/index.ts [--project DIR] [--list]
  *
- * `--project` counts another checkout, with its installed packages. `--list` prints the functions in the order of their first calls, with the number of calls. Each request is sent a few times
- * before it is counted: lazy modules are loaded then, and caches are filled.
+ * `--project` counts another checkout, with its installed packages. `--list` prints the functions in the order of their first calls, with the
+ * number of calls. Each request is sent a few times before it is counted: lazy modules are loaded then, and caches are filled.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -166,17 +166,20 @@ async function startEngine(): Promise<{ url: string; close(): void }> {
 	const server = createServer(async (request, response) => {
 		if (!(await text(request)).includes('"stream":true')) {
 			const message = { role: "assistant", content: words.join(" ") };
-			response.writeHead(200, { "content-type": "application/json" });
-			return void response.end(
-				JSON.stringify({
-					id: "chatcmpl-trace",
-					object: "chat.completion",
-					created: 1,
-					model: "engine",
-					choices: [{ index: 0, message, finish_reason: "stop" }],
-					usage,
-				}),
-			);
+			const answer = JSON.stringify({
+				id: "chatcmpl-trace",
+				object: "chat.completion",
+				created: 1,
+				model: "engine",
+				choices: [{ index: 0, message, finish_reason: "stop" }],
+				usage,
+			});
+			// As engines do. A reply without its length is read in pieces.
+			response.writeHead(200, {
+				"content-type": "application/json",
+				"content-length": Buffer.byteLength(answer),
+			});
+			return void response.end(answer);
 		}
 		response.writeHead(200, { "content-type": "text/event-stream" });
 		for (const content of words) {
