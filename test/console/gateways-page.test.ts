@@ -67,6 +67,20 @@ it("a gateway is created, changed, gets a route and a key, is called, its logs a
 	await rowOf("shop")
 		.getByText("cache 300 s, 1,000 requests an hour, $2.5 a day, 3 attempts", { exact: true })
 		.waitFor();
+	const search = page.getByLabel("Search gateways");
+	for (const [words, shown, hidden] of [
+		["SHOP", "shop", "default"],
+		["attempts $2.5", "shop", "default"],
+		["defau", "default", "shop"],
+	] as const) {
+		await search.fill(words);
+		await expect.poll(() => rowOf(hidden).count()).toBe(0);
+		await rowOf(shown).waitFor();
+	}
+	await search.fill("nothing");
+	await page.getByText("No gateway has this in its name or rules.").waitFor();
+	await search.fill("");
+	await rowOf("shop").waitFor();
 	expect(await api("GET", SHOP)).toMatchObject({
 		...{ cache_ttl: 300, rate_limiting_limit: 1_000, rate_limiting_interval: 3_600 },
 		...{ collect_logs: true, retry_max_attempts: 3 },

@@ -108,8 +108,9 @@ export function ManagedRows<Row>(props: Props<Row>) {
 			{removal.error && <Failure error={removal.error} />}
 			{error && <Failure error={error} />}
 			<Notes title={`Notes on the ${noun}`} notes={notes} />
+			{/* What is shown between the form and the table may have the id as its key, too. */}
 			{form && (
-				<InView key={form.row ? idOf(form.row) : ""}>
+				<InView key={`form ${form.row ? idOf(form.row) : ""}`}>
 					{props.form({
 						row: form.row,
 						onSaved: (newNotes) => {

@@ -1,4 +1,5 @@
 import { Button } from "@cloudflare/kumo/components/button";
+import { Input } from "@cloudflare/kumo/components/input";
 import { useRef, useState } from "react";
 import type { GatewaySettings } from "../../../src/gateways/settings.ts";
 import { errorOf } from "../api/error-of.ts";
@@ -30,7 +31,10 @@ interface ShownForm {
 /** The gateways of the account, their settings and their logs, and the custom providers that all of them can call. */
 export default function Gateways() {
 	const { api } = useSession();
-	const [{ gateway: selected, ...filters }, setParameters] = useParameters({ gateway: "", ...NO_FILTERS });
+	const [{ find, gateway: selected, ...filters }, setParameters] = useParameters({
+		...{ find: "", gateway: "" },
+		...NO_FILTERS,
+	});
 	const [form, setForm] = useState<ShownForm>();
 	const [notes, setNotes] = useState<readonly string[]>([]);
 	const [error, setError] = useState<Error>();
@@ -130,14 +134,28 @@ export default function Gateways() {
 			)}
 			<Loading of={gateways}>
 				{(rows) => (
-					<DataTable
-						framed
-						label="Gateways"
-						columns={columns}
-						rows={rows}
-						rowKey={({ id }) => id}
-						empty="This account has no gateways."
-					/>
+					<>
+						<div className="filters">
+							<Input
+								label="Search gateways"
+								type="search"
+								value={find}
+								onChange={(event) => setParameters({ find: event.target.value })}
+							/>
+						</div>
+						<DataTable
+							framed
+							label="Gateways"
+							columns={columns}
+							rows={rows.filter((gateway) => matches(gateway, find))}
+							rowKey={({ id }) => id}
+							empty={
+								rows.length === 0
+									? "This account has no gateways."
+									: "No gateway has this in its name or rules."
+							}
+						/>
+					</>
 				)}
 			</Loading>
 			<CustomProviders />
@@ -154,6 +172,15 @@ export default function Gateways() {
 			)}
 		</Page>
 	);
+}
+
+/** Whether the name and the rules of the gateway have each word. */
+function matches(gateway: GatewaySettings, words: string): boolean {
+	const text = [gateway.id, ...rulesOf(gateway)].join(" ").toLowerCase();
+	return words
+		.toLowerCase()
+		.split(/\s+/)
+		.every((word) => text.includes(word));
 }
 
 const COLUMNS: readonly Column<GatewaySettings>[] = [
