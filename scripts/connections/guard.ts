@@ -83,6 +83,7 @@ export function guardConnections({
 	const second = other && { target: other.target, pace: new Pace(now) };
 	const pair =
 		second && (other.serves === "small" ? { large: own, small: second } : { large: second, small: own });
+	const paces = second ? [pace, second.pace] : [pace];
 	const isProbe = (head: MessageHead): boolean => isUrgent(head, operatorHash());
 	const context = {
 		workers: new WorkerChoice({ own, pair, callers, now, isProbe }),
@@ -112,7 +113,7 @@ export function guardConnections({
 		const isCollectionDue = idleTime.isCollectionDue(places);
 		if (isCollectionDue) collectGarbage();
 		if (countsSocket !== undefined)
-			sendCounts(countsSocket, [...reportsOf(places.counts()), pace.report(places.maxOpen)], {
+			sendCounts(countsSocket, [...reportsOf(places.counts()), Pace.report(paces, places.maxOpen)], {
 				isCollectionDue,
 			});
 	}, REPORT_MS).unref();

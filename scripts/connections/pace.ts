@@ -90,9 +90,10 @@ export class Pace {
 		this.#refused++;
 	}
 
-	/** `limit`: connections, because each has at most one request that waits. */
-	report(limit: number): CountReport {
-		return { name: PACED, used: this.waiting, limit, refused: this.#refused };
+	/** `limit`: connections, because each has at most one request that waits. `paces`: of the workers of a guard. */
+	static report(paces: readonly Pace[], limit: number): CountReport {
+		const sum = (of: (pace: Pace) => number): number => paces.reduce((total, pace) => total + of(pace), 0);
+		return { name: PACED, used: sum(({ waiting }) => waiting), limit, refused: sum((pace) => pace.#refused) };
 	}
 
 	/** The runtime has answered a probe after so many milliseconds. */

@@ -4,7 +4,8 @@
  */
 import { text } from "node:stream/consumers";
 import { LATE_PARAMETER } from "../../src/core/runtime-delay.ts";
-import { PROBE_PATH } from "../../src/core/shared-count.ts";
+import { AFTER_PARAMETER, PROBE_PATH } from "../../src/core/shared-count.ts";
+import type { NewTokens } from "../../src/http/accepted-tokens.ts";
 import { Agent, request } from "../http.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import type { Pace } from "./pace.ts";
@@ -21,6 +22,8 @@ export function probeRuntime(
 	const agent = new Agent({ keepAlive: true });
 	/** Of the probe before. The runtime itself cannot measure it. */
 	let lateMs = 0;
+	/** Of the last accepted token. */
+	let position = 0;
 	const probe = (): void => {
 		if (places.underWay === 0) {
 			pace.end();
@@ -28,12 +31,16 @@ export function probeRuntime(
 			return;
 		}
 		const sentAt = now();
-		const path = `${PROBE_PATH}?${LATE_PARAMETER}=${Math.round(lateMs)}`;
+		const path = `${PROBE_PATH}?${LATE_PARAMETER}=${Math.round(lateMs)}&${AFTER_PARAMETER}=${position}`;
 		const sent = request({ socketPath, path, agent }, (answer) => {
 			lateMs = now() - sentAt;
 			pace.probed(lateMs);
 			text(answer)
-				.then((hashes) => callers.accept(JSON.parse(hashes) as string[]))
+				.then((answered) => {
+					const tokens = JSON.parse(answered) as NewTokens;
+					position = tokens.position;
+					callers.accept(tokens.hashes);
+				})
 				// A runtime that ends may answer otherwise.
 				.catch(() => {})
 				.then(next);

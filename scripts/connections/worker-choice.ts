@@ -15,7 +15,7 @@ import type { Pace } from "./pace.ts";
 const LARGE_BYTES = 64 * 1024;
 /** A caller of large requests is one for this long. */
 const LARGE_MS = 10_000;
-/** The oldest is forgotten first. */
+/** At more, all are forgotten. */
 const MAX_CALLERS = 10_000;
 /** After a worker was behind, requests stay divided for this long: the large ones of before may still run. */
 const DIVIDED_MS = 5_000;
@@ -70,10 +70,7 @@ export class WorkerChoice {
 
 	/** The caller has sent or received much at once. */
 	moved(caller: string): void {
-		if (!this.#pair) return;
-		// The newest again.
-		this.#largeAt.delete(caller);
-		this.#largeAt.set(caller, this.#now());
+		if (this.#pair) this.#largeAt.set(caller, this.#now());
 	}
 
 	#isDivided({ large, small }: WorkerPair): boolean {

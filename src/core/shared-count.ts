@@ -21,6 +21,8 @@ export interface CountReport {
 export const COLLECTION_PATH = "/collect-garbage";
 /** Answered at once, so that another process can measure how late this one is. */
 export const PROBE_PATH = "/probe";
+/** Of the query of a probe: the position of the last accepted token that the guard has received. */
+export const AFTER_PARAMETER = "after";
 
 export class SharedCount {
 	readonly #name: string;

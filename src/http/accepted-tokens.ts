@@ -1,26 +1,40 @@
 /**
- * The tokens whose requests succeeded lately. The connection guard, another process, takes their hashes, so that it knows callers by what
- * the gateway has verified, and not by what their requests say (scripts/connections/known-callers.ts). Without a guard nobody reads them.
+ * The tokens whose requests succeeded lately. Connection guards, other processes, read their hashes, so that they know callers by what
+ * the gateway has verified, and not by what their requests say (scripts/connections/known-callers.ts).
  */
-import { BoundedSet } from "../core/bounded-set.ts";
 import type { Bearer } from "./credentials.ts";
 
 /** The oldest are forgotten. */
 const MAX_TOKENS = 1_000;
 
+/** A part of the tokens. */
+export interface NewTokens {
+	/** Of the last one. The next part begins after it. */
+	position: number;
+	/** SHA-256, in hexadecimal digits. */
+	hashes: string[];
+}
+
 class AcceptedTokens {
-	readonly #hashes = new BoundedSet<string>(MAX_TOKENS);
+	/** When each hash was last accepted, as a number that rises with each request. The oldest is first. */
+	readonly #positions = new Map<string, number>();
+	#position = 0;
 
 	/** A request with the credential was answered with success. The guard knows the operator's. */
 	add({ credential }: Bearer): void {
-		if (credential.kind === "token") this.#hashes.add(credential.hash);
+		if (credential.kind !== "token") return;
+		const { hash } = credential;
+		this.#positions.delete(hash);
+		this.#positions.set(hash, ++this.#position);
+		const [oldest = hash] = this.#positions.keys();
+		if (this.#positions.size > MAX_TOKENS) this.#positions.delete(oldest);
 	}
 
-	/** The SHA-256 of those since the last call, in hexadecimal digits. */
-	take(): string[] {
-		const hashes = [...this.#hashes];
-		this.#hashes.clear();
-		return hashes;
+	/** Those that were accepted after the position. All, if the position is of a process before this one. */
+	after(position: number): NewTokens {
+		const from = position > this.#position ? 0 : position;
+		const hashes = [...this.#positions].flatMap(([hash, at]) => (at > from ? [hash] : []));
+		return { position: this.#position, hashes };
 	}
 }
 

@@ -21,11 +21,11 @@ async function world(vars: Record<string, unknown> = {}) {
 	]);
 	/** What the guard learns from one request. */
 	const learned = async (path: string, headers: Record<string, string>, body?: unknown) => {
-		acceptedTokens.take();
+		const { position } = acceptedTokens.after(0);
 		const { headers: type, ...init } = body === undefined ? {} : json("POST", body);
 		const response = await send(path, undefined, { ...init, headers: { ...type, ...headers } });
 		await response.text();
-		const tokens = acceptedTokens.take().flatMap((hash) => names.get(hash) ?? []);
+		const tokens = acceptedTokens.after(position).hashes.flatMap((hash) => names.get(hash) ?? []);
 		return { status: response.status, tokens };
 	};
 	return { account, learned, send, token, url: (path: string) => `http://gateway/v1/${account}${path}` };

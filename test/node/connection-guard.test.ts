@@ -50,7 +50,9 @@ const sha256 = (text: string): string => createHash("sha256").update(text).diges
 async function answerProbes(countsSocket: string, tokens: readonly string[]) {
 	const server = createServer((request, response) => {
 		request.resume();
-		response.end(request.url?.startsWith("/probe") ? JSON.stringify(tokens.map(sha256)) : "");
+		response.end(
+			request.url?.startsWith("/probe") ? JSON.stringify({ position: 1, hashes: tokens.map(sha256) }) : "",
+		);
 	});
 	server.listen(countsSocket);
 	await once(server, "listening");

@@ -72,10 +72,10 @@ it("reports the requests that wait, and those that have waited too long", () => 
 	for (let sent = 0; sent < 20; sent++) begin(pace, caller("heavy"));
 	const { waiting } = pace;
 	expect(waiting).toBeGreaterThan(0);
-	expect(pace.report(100)).toEqual({ name: "paced_requests", used: waiting, limit: 100, refused: 0 });
+	expect(Pace.report([pace], 100)).toEqual({ name: "paced_requests", used: waiting, limit: 100, refused: 0 });
 	pace.refuse();
 	pace.end();
-	expect(pace.report(100)).toEqual({ name: "paced_requests", used: 0, limit: 100, refused: 1 });
+	expect(Pace.report([pace], 100)).toEqual({ name: "paced_requests", used: 0, limit: 100, refused: 1 });
 });
 
 it("gives waiting callers equal parts, and a stranger a fifth of one", () => {

@@ -9,7 +9,7 @@ import { DISK_CLASS, diskSpace } from "../../core/disk-space.ts";
 import { collectAllGarbage } from "../../core/garbage.ts";
 import { lazy } from "../../core/lazy.ts";
 import { LATE_PARAMETER, type RuntimeDelay } from "../../core/runtime-delay.ts";
-import { COLLECTION_PATH, type CountReport, PROBE_PATH } from "../../core/shared-count.ts";
+import { AFTER_PARAMETER, COLLECTION_PATH, type CountReport, PROBE_PATH } from "../../core/shared-count.ts";
 import { acceptedTokens } from "../../http/accepted-tokens.ts";
 
 const Counts = lazy(() =>
@@ -39,7 +39,7 @@ export function connections(counts: GuardCounts, delay: RuntimeDelay) {
 			const { pathname, searchParams } = new URL(request.url);
 			if (pathname === PROBE_PATH) {
 				delay.set(Number(searchParams.get(LATE_PARAMETER)));
-				return Response.json(acceptedTokens.take());
+				return Response.json(acceptedTokens.after(Number(searchParams.get(AFTER_PARAMETER))));
 			}
 			counts.set(await request.json());
 			if (pathname === COLLECTION_PATH) collectAllGarbage();

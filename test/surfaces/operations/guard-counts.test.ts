@@ -2,7 +2,7 @@
 import { createExecutionContext, env } from "cloudflare:test";
 import { afterEach, expect, it, vi } from "vitest";
 import { RuntimeDelay } from "../../../src/core/runtime-delay.ts";
-import { acceptedTokens } from "../../../src/http/accepted-tokens.ts";
+import { acceptedTokens, type NewTokens } from "../../../src/http/accepted-tokens.ts";
 import { connections, GuardCounts } from "../../../src/surfaces/operations/guard-counts.ts";
 
 const COUNT = { name: "connections", used: 3, limit: 144, refused: 2 };
@@ -57,17 +57,25 @@ it("a probe says how late the one before was, which counts for five seconds", as
 	expect(await probe("")).toBe(false);
 });
 
-it("the answer to a probe names the tokens that were accepted since the one before", async () => {
+it("the answer to a probe names the tokens that were accepted after a position, to each of several guards", async () => {
 	const Connections = connections(new GuardCounts(), new RuntimeDelay(Date.now));
 	const entrypoint = new Connections(createExecutionContext(), env);
-	const probe = async () => (await entrypoint.fetch(new Request("http://guard/probe"))).json();
+	const probe = async (after: number): Promise<NewTokens> =>
+		(await entrypoint.fetch(new Request(`http://guard/probe?after=${after}`))).json();
 	const accept = (hash: string): void =>
 		acceptedTokens.add({ credential: { kind: "token", hash }, account: "guard-counts" });
-	await probe();
+	const { position: start } = await probe(0);
 	for (const hash of ["a", "b", "a"]) accept(hash);
 	acceptedTokens.add({ credential: { kind: "operator" } });
-	expect(await probe()).toEqual(["a", "b"]);
-	expect(await probe()).toEqual([]);
+	const { hashes, position } = await probe(start);
+	expect(hashes).toEqual(["b", "a"]);
+	expect(await probe(start)).toEqual({ hashes, position });
+	expect(await probe(position)).toEqual({ hashes: [], position });
+	accept("b");
+	expect((await probe(position)).hashes).toEqual(["b"]);
 	for (let token = 0; token <= 1_000; token++) accept(String(token));
-	expect(await probe()).toEqual(Array.from({ length: 1_000 }, (_, token) => String(token + 1)));
+	const last = Array.from({ length: 1_000 }, (_, token) => String(token + 1));
+	expect((await probe(position)).hashes).toEqual(last);
+	// The position of a process that has ended.
+	expect((await probe(Number.MAX_SAFE_INTEGER)).hashes).toEqual(last);
 });
