@@ -1,7 +1,8 @@
 /**
  * The calls of collectors. Each account has a share of those under way, so a collector that does not answer takes no places of other accounts.
- * One that keeps failing is not called for some seconds ({@link Breaker}). What is not sent is counted, and of each collector the log has a
- * line in {@link LOG_MS}: one that fails for hours fills no disk.
+ * A call waits up to 1.5 seconds for a place, because one that works has bursts. One that keeps failing is not called for some seconds
+ * ({@link Breaker}). What is not sent is counted, and of each collector the log has a line in {@link LOG_MS}: one that fails for hours fills no
+ * disk.
  */
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { hasPassed } from "../../core/elapsed.ts";
@@ -18,22 +19,32 @@ import type { OtelTarget } from "../settings.ts";
 const MAX_COLLECTORS = 1_000;
 const MAX_LABEL_SETS = 1_000;
 const LOG_MS = 10_000;
+/** Until a place may be free. */
+const WAITS_MS = [50, 100, 200, 400, 800];
 /** A call that has not ended by then never will: the runtime has ended the request that made it. */
 const LOST_MS = 3 * SHORT_CALLS.collector.timeoutMs;
 
 interface CollectorCallsServices {
 	now(): number;
+	wait(milliseconds: number): Promise<void>;
 	/** Something was dropped. The cause contains no content of the request. */
 	failed(cause: unknown): void;
 }
 
-/** Why something was not sent. `full`: too many calls are under way. `paused`: the collector has failed. `refused`: its address is not allowed. */
+/** Why it was not sent. `full`: too many calls are under way. `paused`: the collector has failed. `refused`: its address is not allowed. */
 type DropReason = "failed" | "full" | "paused" | "refused";
 
 interface Exported {
 	account: string;
 	target: OtelTarget;
 	kind: "metrics" | "spans";
+}
+
+/** Under way, or waiting for a place. */
+interface Call {
+	since: number;
+	/** Releases what it holds. May be called again. */
+	end(): void;
 }
 
 interface Collector {
@@ -46,7 +57,7 @@ export class CollectorCalls {
 	/** By the account and the JSON of the collector. */
 	readonly #collectors = new BoundedMap<string, Collector>(MAX_COLLECTORS);
 	/** The oldest is first. */
-	readonly #calls = new Set<{ since: number; end(): void }>();
+	readonly #calls = new Set<Call>();
 	readonly #drops = new CounterSeries({ names: ["account", "kind", "reason"], max: MAX_LABEL_SETS });
 	#dropped = 0;
 
@@ -68,9 +79,22 @@ export class CollectorCalls {
 
 	/** Never rejects. */
 	async send(exported: Exported, body: string, fetch: typeof globalThis.fetch): Promise<void> {
+		const hold = new BufferHold(exported.account);
+		if (!hold.tryGrow(body.length)) return this.#count(exported, "full");
+		const call = { since: this.#services.now(), end: () => hold.release() };
+		this.#calls.add(call);
+		try {
+			const isBegun = this.#tryBegin(exported.account, call) || (await this.#beginLater(exported, call));
+			if (isBegun) await this.#post(exported, body, fetch);
+			else this.#count(exported, "full");
+		} finally {
+			this.#calls.delete(call);
+			call.end();
+		}
+	}
+
+	async #post(exported: Exported, body: string, fetch: typeof globalThis.fetch): Promise<void> {
 		if (this.isPaused(exported)) return;
-		const end = this.#begin(exported.account, body.length);
-		if (!end) return this.#count(exported, "full");
 		const { breaker } = this.#collectorOf(exported);
 		const since = this.#services.now();
 		breaker.start(since);
@@ -81,8 +105,6 @@ export class CollectorCalls {
 		} catch (cause) {
 			breaker.fail(this.#services.now(), since);
 			this.drop(exported, "failed", cause);
-		} finally {
-			end();
 		}
 	}
 
@@ -106,29 +128,30 @@ export class CollectorCalls {
 		];
 	}
 
-	/** Takes the place of a call. Returns its release; nothing if there is no place, or no room for the body. */
-	#begin(account: string, bytes: number): (() => void) | undefined {
-		const since = this.#services.now();
-		for (const call of this.#calls) {
-			if (!hasPassed(LOST_MS, call.since, since)) break;
-			call.end();
+	/** Takes the place of a call, which its end releases too. */
+	#tryBegin(account: string, call: Call): boolean {
+		const now = this.#services.now();
+		for (const earlier of this.#calls) {
+			if (!hasPassed(LOST_MS, earlier.since, now)) break;
+			this.#calls.delete(earlier);
+			earlier.end();
 		}
-		const hold = new BufferHold(account);
-		if (!hold.tryGrow(bytes)) return undefined;
-		if (!runningExports.tryTake(account)) {
-			hold.release();
-			return undefined;
-		}
-		const call = {
-			since,
-			end: () => {
-				if (!this.#calls.delete(call)) return;
-				runningExports.release(account);
-				hold.release();
-			},
+		if (!runningExports.tryTake(account)) return false;
+		const { end } = call;
+		call.end = () => {
+			call.end = () => {};
+			runningExports.release(account);
+			end();
 		};
-		this.#calls.add(call);
-		return call.end;
+		return true;
+	}
+
+	async #beginLater({ account }: Exported, call: Call): Promise<boolean> {
+		for (const milliseconds of WAITS_MS) {
+			await this.#services.wait(milliseconds);
+			if (this.#tryBegin(account, call)) return true;
+		}
+		return false;
 	}
 
 	#count({ account, kind }: Exported, reason: DropReason): void {

@@ -1,5 +1,5 @@
 /** The bounds of the calls of collectors: a share for each account, pauses, and what the operator sees. Time is set by the tests. */
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { bufferedBytes, runningExports } from "../../../src/core/process-counts.ts";
 import { CollectorCalls } from "../../../src/gateways/client/collector-calls.ts";
 
@@ -10,13 +10,21 @@ function world(answer: (url: string) => Response | Promise<Response>) {
 	let now = 1_000_000;
 	const called: string[] = [];
 	const failures: unknown[] = [];
-	const calls = new CollectorCalls({ now: () => now, failed: (cause) => failures.push(cause) });
+	const waits = { ms: [] as number[], work: async (): Promise<void> => {} };
+	const calls = new CollectorCalls({
+		now: () => now,
+		wait: (milliseconds) => {
+			waits.ms.push(milliseconds);
+			return waits.work();
+		},
+		failed: (cause) => failures.push(cause),
+	});
 	const fetch = async (input: RequestInfo | URL): Promise<Response> => {
 		called.push(new URL(String(input)).hostname);
 		return answer(String(input));
 	};
 	return {
-		...{ calls, called, failures },
+		...{ calls, called, failures, waits },
 		pass: (milliseconds: number) => {
 			now += milliseconds;
 		},
@@ -45,10 +53,26 @@ describe("the calls of collectors", () => {
 		await Promise.all([send("other"), send("other"), send("other")]);
 		expect(called.filter((host) => host === "slow.example")).toHaveLength(5);
 		expect(called.filter((host) => host === "a.example")).toHaveLength(3);
-		expect(drops()).toEqual({ "hanging full": 45 });
+		await vi.waitFor(() => expect(drops()).toEqual({ "hanging full": 45 }));
 		expect(runningExports.report().used).toBe(5);
 		gate.resolve(new Response());
 		await Promise.all(sent);
+		expect(runningExports.report().used).toBe(0);
+	});
+
+	it("wait for a place in a burst", async () => {
+		runningExports.limitTo(4);
+		const gate = Promise.withResolvers<Response>();
+		const { called, drops, send, waits } = world(() => gate.promise.then(() => new Response()));
+		const turn = Promise.withResolvers<void>();
+		waits.work = () => turn.promise;
+		const sent = Array.from({ length: 4 }, () => send("acme"));
+		expect([called.length, waits.ms]).toEqual([2, [50, 50]]);
+		gate.resolve(new Response());
+		await Promise.all(sent.slice(0, 2));
+		turn.resolve();
+		await Promise.all(sent);
+		expect([called.length, drops()]).toEqual([4, {}]);
 		expect(runningExports.report().used).toBe(0);
 	});
 
@@ -58,7 +82,7 @@ describe("the calls of collectors", () => {
 		const { called, drops, pass, send } = world(() => gate.promise);
 		const before = bufferedBytes.report().used;
 		const sent = [send("acme", "a", "x".repeat(1_000)), send("acme", "b")];
-		expect(drops()).toEqual({ "acme full": 1 });
+		await vi.waitFor(() => expect(drops()).toEqual({ "acme full": 1 }));
 		pass(30_001);
 		sent.push(send("acme", "b"));
 		expect(called).toEqual(["a.example", "b.example"]);
