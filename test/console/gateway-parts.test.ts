@@ -226,6 +226,19 @@ describe("a dynamic route", () => {
 		await expect.poll(() => deployments.count()).toBe(2);
 		expect(await versions.first().textContent()).toMatch(/deployedlatest$/);
 		await expect.poll(() => routed("dynamic/support"), { timeout: 20_000 }).toBe(OTHER);
+		// Another name alone makes no version.
+		for (const [before, name] of [
+			["support", "help"],
+			["help", "support"],
+		] as const) {
+			await press(part, `Edit the route ${before}`);
+			const form = part.getByRole("region", { name: `Edit dynamic/${before}` });
+			await form.getByRole("textbox", { name: "Name", exact: true }).fill(name);
+			await press(part, "Deploy");
+			await part.getByText(`dynamic/${name}`, { exact: true }).waitFor();
+		}
+		await expect.poll(() => part.getByLabel("Elements (JSON)").count()).toBe(0);
+		expect(await versions.count()).toBe(2);
 		await part.getByRole("button", { name: old, exact: true }).click();
 		await part
 			.getByRole("region", { name: `Version ${old}` })

@@ -1,5 +1,6 @@
 import { Input, InputArea } from "@cloudflare/kumo/components/input";
 import { useState } from "react";
+import { answerOf, jsonRequest } from "../api/client.ts";
 import { json } from "../parts/json.ts";
 import { SaveForm } from "../parts/save-form.tsx";
 import { useSession } from "../session/session.ts";
@@ -25,19 +26,26 @@ const EXAMPLE = [
 	{ id: "end", type: "end", outputs: {} },
 ];
 
-/** Stores a version of a route and deploys it. */
+/** Changes the name of a route, and stores and deploys a version of it, as far as they differ. */
 export function RouteForm({ route, path, onStored, onDeployed, onCancel }: Props) {
 	const { api } = useSession();
 	/** The route that this form has created. */
 	const [created, setCreated] = useState<DynamicRouteRow>();
-	const [name, setName] = useState("");
-	const [text, setText] = useState(() => JSON.stringify(route?.elements ?? EXAMPLE, null, 2));
+	const [name, setName] = useState(route?.name ?? "");
+	const [before] = useState(() => JSON.stringify(route?.elements ?? EXAMPLE, null, 2));
+	const [text, setText] = useState(before);
 
 	const isDraft = route !== undefined && route.deployment?.version_id !== route.version.version_id;
 
 	async function send(): Promise<void> {
 		const elements = json(text, "Elements");
 		const existing = route ?? created;
+		if (route && name !== route.name) {
+			const renamed = await api.fetch(`${path}/${route.id}`, jsonRequest("PATCH", { name }));
+			await answerOf<{ route: unknown }>(renamed, "route");
+			onStored();
+			if (!isDraft && text === before) return onDeployed([]);
+		}
 		const { result, notes } = existing
 			? await api.change<DynamicRouteRow>("POST", `${path}/${existing.id}/versions`, { elements })
 			: await api.change<DynamicRouteRow>("POST", path, { name, elements });
@@ -55,16 +63,17 @@ export function RouteForm({ route, path, onStored, onDeployed, onCancel }: Props
 			onSend={send}
 			onCancel={onCancel}
 		>
-			{!route && (
-				<Input
-					label="Name"
-					required
-					readOnly={created !== undefined}
-					autoComplete="off"
-					value={name}
-					onChange={(event) => setName(event.target.value)}
-				/>
-			)}
+			<Input
+				label="Name"
+				description={
+					route && "Requests that name the route as it was named before are refused within five seconds."
+				}
+				required
+				readOnly={created !== undefined}
+				autoComplete="off"
+				value={name}
+				onChange={(event) => setName(event.target.value)}
+			/>
 			{isDraft && (
 				<p className="subtle">These are the elements of the latest version, which is not deployed.</p>
 			)}
