@@ -10,7 +10,8 @@ const ENUMERATED = [
 	// Names of Zod's types and formats.
 	"src/schemas/explain.ts: KINDS",
 	"src/schemas/explain.ts: FORMATS",
-	// Every name begins with `/`.
+	// Every name begins with `/`: those of the file, and those of steps.
+	"src/surfaces/aisearch/instance-models.ts: OPENAI_ROUTES",
 	"src/surfaces/gateway/step-format.ts: OPENAI_ROUTES",
 ];
 
