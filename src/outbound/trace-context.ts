@@ -13,22 +13,8 @@ const CALLERS_SPAN =
 
 const passed = new AsyncLocalStorage<string | undefined>();
 
-interface Span {
-	trace: string;
-	parent: string;
-	flags: string;
-}
-
-/** The header that was read last: the entry of a request and its gateway read the same one. */
-let latest: { text: string; span: Span | undefined } = { text: "", span: undefined };
-
 /** The fields of a valid header. */
-export function spanIn(traceparent: string): Span | undefined {
-	if (traceparent !== latest.text) latest = { text: traceparent, span: readSpan(traceparent) };
-	return latest.span;
-}
-
-function readSpan(traceparent: string): Span | undefined {
+export function spanIn(traceparent: string): { trace: string; parent: string; flags: string } | undefined {
 	const [, trace, parent, flags] = CALLERS_SPAN.exec(traceparent) ?? [];
 	if (trace === undefined || parent === undefined || flags === undefined) return undefined;
 	return { trace, parent, flags };
