@@ -21,16 +21,20 @@ export interface RouteDialect {
 /** The models and the format of `/chat/completions`. */
 export const OPENAI_CHAT: RouteDialect = { dialect: () => openaiChat, task: "Text Generation" };
 
-/** The dialect of a route, for models of its task and for ad hoc models, whose task is unknown. */
+/** Whether the route takes the model: those of its task, and ad hoc models, whose task is unknown. */
+export function takesModel({ task, accepts, decides }: RouteDialect, model: Model): boolean {
+	if (model.status === "adhoc") return true;
+	return model.task === task && (!inputFamily(model).decides || !!decides) && (accepts?.(model) ?? true);
+}
+
+/** The dialect of a route, for the models that it takes. */
 export const onlyFor =
-	({ dialect, task, accepts, ...route }: RouteDialect) =>
+	(route: RouteDialect) =>
 	(model: Model): Dialect | Promise<Dialect> => {
-		const { decides } = inputFamily(model);
-		const isAccepted = model.task === task && (!decides || route.decides) && (accepts?.(model) ?? true);
-		if (isAccepted || model.status === "adhoc") return dialect();
-		const reason = decides
+		if (takesModel(route, model)) return route.dialect();
+		const reason = inputFamily(model).decides
 			? "it decides and does not chat, at /v1/decisions and /ai/run"
-			: model.task === task
+			: model.task === route.task
 				? "this route does not take it"
 				: `its task is ${model.task}`;
 		throw new AiError("noSuchModel", `No such model ${model.id} or task: ${reason}`);

@@ -10,8 +10,7 @@ const ENUMERATED = [
 	// Names of Zod's types and formats.
 	"src/schemas/explain.ts: KINDS",
 	"src/schemas/explain.ts: FORMATS",
-	// Every name begins with `/`: those of the file, and those of steps.
-	"src/surfaces/aisearch/instance-models.ts: OPENAI_ROUTES",
+	// Every name begins with `/`.
 	"src/surfaces/gateway/step-format.ts: OPENAI_ROUTES",
 ];
 

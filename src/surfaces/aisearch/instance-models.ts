@@ -4,12 +4,12 @@
  */
 import { asQuestion, didYouMean, nearNames } from "../../core/did-you-mean.ts";
 import { quotedName } from "../../core/not-found.ts";
-import { onlyFor } from "../../dialects/route-dialect.ts";
+import { OPENAI_CHAT, type RouteDialect, takesModel } from "../../dialects/route-dialect.ts";
 import { noGateway } from "../../gateways/absent-gateway.ts";
 import { aliasName } from "../../gateways/aliases/alias.ts";
 import { modelsIn } from "../../gateways/dynamic/elements.ts";
 import { customName, customSlug } from "../../gateways/providers/custom-providers.ts";
-import { namesInGateway } from "../../gateways/run/gateway-models.ts";
+import { isOfCustomProvider, namesInGateway } from "../../gateways/run/gateway-models.ts";
 import { choosesModel } from "../../gateways/run/model-in-gateway.ts";
 import {
 	compatModel,
@@ -26,19 +26,18 @@ import { searchFailure } from "../../retrieval/search/failures.ts";
 import { MODEL_FIELDS, serving } from "../../retrieval/search/models.ts";
 import type { ConfigChanges } from "../../retrieval/search/read-config.ts";
 import type { InstanceConfig } from "../../retrieval/search/records.ts";
-import { OPENAI_ROUTES } from "../openai/openai.ts";
-import type { OpenaiRoute } from "../openai/openai-route.ts";
+import { EMBEDDINGS, RERANK } from "../openai/openai.ts";
 import type { AppServices } from "../services.ts";
 
 type ModelField = (typeof MODEL_FIELDS)[number];
 
 /** The route that takes the models of a field, and what they do in a message. */
 const USES = {
-	embedding_model: { path: "/embeddings", does: "embed texts" },
-	ai_search_model: { path: "/chat/completions", does: "chat" },
-	rewrite_model: { path: "/chat/completions", does: "chat" },
-	reranking_model: { path: "/rerank", does: "rank texts" },
-} as const satisfies Record<ModelField, { path: string; does: string }>;
+	embedding_model: { route: EMBEDDINGS, does: "embed texts" },
+	ai_search_model: { route: OPENAI_CHAT, does: "chat" },
+	rewrite_model: { route: OPENAI_CHAT, does: "chat" },
+	reranking_model: { route: RERANK, does: "rank texts" },
+} as const satisfies Record<ModelField, { route: RouteDialect; does: string }>;
 
 interface CheckContext {
 	caller: Caller;
@@ -49,7 +48,7 @@ interface CheckContext {
  * Throws 7010 for a model and 7018 for a gateway that does not exist, and 7010 for a model of another task, so that the mistake does not
  * wait for the first item or search. `before`: the configuration until now, whose values are not checked again.
  */
-export async function requireNamed(
+export async function requireModelsAndGateway(
 	fields: ConfigChanges,
 	{ caller, services }: CheckContext,
 	before?: InstanceConfig,
@@ -88,8 +87,7 @@ async function requireModel(named: FieldModel, { caller, services }: CheckContex
 	const id = await idOfNamed(name, caller, services);
 	const known = services.catalog.find(id);
 	// A key of the account serves models that no catalogue has.
-	if (isProviderModel(id) && !known) return requireTask(named, services.catalog.adHoc(id), services);
-	if (isProviderModel(id) && known) return requireTask(named, known, services);
+	if (isProviderModel(id)) return requireTask(named, known ?? services.catalog.adHoc(id), services);
 	const { model } = await serving(field, async () => resolveModel(id, caller, services));
 	// Each model of Workers AI that exists is in the catalogue: the pattern of a route also takes a misspelled id.
 	if (model.status === "adhoc" && isProductId(model.id) && !isInRoute(model.id, services))
@@ -106,11 +104,11 @@ function requireTask(
 	model: Model,
 	services: AppServices,
 ): void {
-	const { does } = USES[field];
+	const { does, route } = USES[field];
 	if (field === "reranking_model" && model.status === "adhoc")
 		throw invalidModel(field, `${quotedName(name)} is not known to ${does}: MODELS can give its task`);
-	if (isTaken(field, model)) return;
-	const others = services.catalog.all.filter((other) => isTaken(field, other)).map(({ id }) => id);
+	if (takesModel(route, model)) return;
+	const others = services.catalog.all.filter((other) => takesModel(route, other)).map(({ id }) => id);
 	const near = nearNames(name.slice(0, MAX_NAME), others, (id) => id)[0] ?? others[0];
 	throw invalidModel(
 		field,
@@ -120,16 +118,6 @@ function requireTask(
 
 /** Characters. The cost of a comparison grows with the length of the name. */
 const MAX_NAME = 100;
-
-function isTaken(field: ModelField, model: Model): boolean {
-	try {
-		// The table has each of these routes.
-		onlyFor(OPENAI_ROUTES[USES[field].path] as OpenaiRoute)(model);
-		return true;
-	} catch {
-		return false;
-	}
-}
 
 /** A dynamic route or an alias of the gateway, or `cloudflare/auto`. */
 async function requireChoice(
@@ -155,7 +143,7 @@ async function requireChoice(
 		ids = pool.models;
 	}
 	const models = ids.map((id) => services.catalog.find(id));
-	if (models.length > 0 && models.every((model) => model && !isTaken(field, model)))
+	if (models.length > 0 && models.every((model) => model && !takesModel(USES[field].route, model)))
 		throw invalidModel(field, `no model of ${quotedName(name)} can ${USES[field].does}`);
 }
 
@@ -177,15 +165,15 @@ async function requireCustomModel(
 	{ caller: { account }, services }: CheckContext,
 ): Promise<void> {
 	const { field, gateway, name } = named;
+	if (await isOfCustomProvider(name, { account, id: gateway }, services))
+		return requireTask(named, services.catalog.adHoc(name), services);
 	const { customProviders } = await services.providerAccesses.find(account, gateway);
 	const [provider = ""] = name.split("/", 1);
 	const slugs = customProviders.map(({ slug }) => customName(slug));
-	if (!slugs.includes(provider))
-		throw invalidModel(
-			field,
-			`${quotedName(name)}: the account has no enabled custom provider ${quotedName(provider)}${didYouMean(provider.slice(0, MAX_NAME), slugs)}`,
-		);
-	requireTask(named, services.catalog.adHoc(name), services);
+	const reason = slugs.includes(provider)
+		? `expected ${provider}/{model}`
+		: `the account has no enabled custom provider ${quotedName(provider)}${didYouMean(provider.slice(0, MAX_NAME), slugs)}`;
+	throw invalidModel(field, `${quotedName(name)}: ${reason}`);
 }
 
 /** 7010 that names the field. */

@@ -5,7 +5,7 @@ import type { OpenInstance } from "../../retrieval/search/client/search-instance
 import { type ConfigChanges, changesSource, type NewInstance } from "../../retrieval/search/read-config.ts";
 import { type InstanceRecord, type Page, vectorIndexOf } from "../../retrieval/search/records.ts";
 import { openVectors } from "../../retrieval/search/vectors.ts";
-import { requireNamed } from "./instance-models.ts";
+import { requireModelsAndGateway } from "./instance-models.ts";
 import type { InstanceCall } from "./item-operations.ts";
 import { startJob } from "./job-operations.ts";
 import { instanceJson, statsJson } from "./json.ts";
@@ -41,7 +41,7 @@ export async function createInstance(
 	fields: NewInstance,
 	{ caller, namespace, services }: OwnCall,
 ): Promise<OpenInstance> {
-	await requireNamed(fields, { caller, services });
+	await requireModelsAndGateway(fields, { caller, services });
 	const { searchInstances } = services;
 	const record = await searchInstances.create(caller, namespace, fields);
 	const instance = searchInstances.opened(caller.account, record);
@@ -55,7 +55,7 @@ export async function changeInstance(
 	{ caller, instance, services }: InstanceCall,
 ): Promise<InstanceRecord> {
 	const { record: before } = instance;
-	await requireNamed(fields, { caller, services }, before.config);
+	await requireModelsAndGateway(fields, { caller, services }, before.config);
 	const record = await services.searchInstances.update(caller, before, fields);
 	const opened = services.searchInstances.opened(caller.account, record);
 	const { origin, paused } = record.config;

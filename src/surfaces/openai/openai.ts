@@ -63,6 +63,25 @@ function withBetas(fields: Record<string, unknown>, headers: Headers): Record<st
 	return { ...fields, betas: [...new Set([...inBody, ...inHeader])] };
 }
 
+export const EMBEDDINGS: OpenaiRoute = {
+	dialect: async () => (await otherDialects()).openaiEmbeddings,
+	task: "Text Embeddings",
+	summary: "Embeds texts",
+	example: { model: "@cf/baai/bge-m3", input: ["Hello"] },
+};
+
+export const RERANK: OpenaiRoute = {
+	dialect: async () => (await otherDialects()).rerankRoute,
+	task: "Text Classification",
+	summary: "Orders documents by their relevance for a query",
+	accepts: (model) => inputFamily(model).reranks ?? false,
+	example: {
+		model: "@cf/baai/bge-reranker-base",
+		query: "What is a Durable Object?",
+		documents: ["A recipe", "A Durable Object has storage."],
+	},
+};
+
 /** Routes with a JSON body. */
 export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 	"/chat/completions": {
@@ -81,12 +100,7 @@ export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 	"/messages": MESSAGES,
 	// Anthropic's SDKs append `/v1` to their base address, even if it ends with `/v1`.
 	"/v1/messages": MESSAGES,
-	"/embeddings": {
-		dialect: async () => (await otherDialects()).openaiEmbeddings,
-		task: "Text Embeddings",
-		summary: "Embeds texts",
-		example: { model: "@cf/baai/bge-m3", input: ["Hello"] },
-	},
+	"/embeddings": EMBEDDINGS,
 	"/moderations": {
 		dialect: async () => (await otherDialects()).openaiModerations,
 		task: "Text Generation",
@@ -95,17 +109,7 @@ export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 		example: { model: "@cf/meta/llama-guard-3-8b", input: "I want to kill them." },
 		defaultModel: "omni-moderation-latest",
 	},
-	"/rerank": {
-		dialect: async () => (await otherDialects()).rerankRoute,
-		task: "Text Classification",
-		summary: "Orders documents by their relevance for a query",
-		accepts: (model) => inputFamily(model).reranks ?? false,
-		example: {
-			model: "@cf/baai/bge-reranker-base",
-			query: "What is a Durable Object?",
-			documents: ["A recipe", "A Durable Object has storage."],
-		},
-	},
+	"/rerank": RERANK,
 	"/decisions": DECISIONS,
 	"/systemone": SYSTEM_ONE,
 	"/images/generations": {

@@ -125,6 +125,21 @@ describe.each(["create", "update"] as const)("%s of an instance", (method) => {
 		});
 	});
 
+	it.each([
+		["custom-acme", 'the account has no enabled custom provider "custom-acme"'],
+		["custom-acme/", 'the account has no enabled custom provider "custom-acme"'],
+		["PROVIDER", "expected PROVIDER/{model}"],
+		["PROVIDER/", "expected PROVIDER/{model}"],
+	])("refuses a custom provider without a model: %s", async (sent, reason) => {
+		const { provider, set } = await world();
+		const [name, text] = [sent, reason].map((part) => part.replace("PROVIDER", provider));
+		const message = expect.stringContaining(`invalid_model: ai_search_model: "${name}": ${text}`);
+		expect(await set(method, { ai_search_model: name })).toMatchObject({
+			status: 400,
+			errors: [{ code: 7010, message }],
+		});
+	});
+
 	it("accepts what a request can call", async () => {
 		const { provider, set } = await world();
 		const fields = [
