@@ -3,7 +3,8 @@ import { keepNewSpaceSmall } from "../scripts/collect-garbage.ts";
 import { type GuardOptions, guardConnections } from "../scripts/connections/guard.ts";
 import { GUARD_SETTINGS } from "../scripts/internal-names.ts";
 
-export interface GuardSettings extends Pick<GuardOptions, "countsSocket" | "other" | "target"> {
+export interface GuardSettings
+	extends Pick<GuardOptions, "countsSocket" | "maxSocketBytes" | "peer" | "target"> {
 	host: string;
 	port: number;
 	maxConnections: number;

@@ -11,9 +11,11 @@ declare const IS_PACKAGE: boolean | undefined;
 
 const PROGRAM = join(import.meta.dirname, typeof IS_PACKAGE === "undefined" ? "guard.ts" : "guard.js");
 
-interface GuardsOptions extends Omit<GuardSettings, keyof GuardTarget | keyof ReloadedSettings | "other"> {
+interface GuardsOptions extends Omit<GuardSettings, keyof GuardTarget | keyof ReloadedSettings | "peer"> {
 	/** Of each worker. The first one has the Durable Objects. */
 	targets: readonly [GuardTarget, GuardTarget, ...GuardTarget[]];
+	/** While a worker is behind, the first one serves large requests. */
+	separateLarge: boolean;
 	idleMs(): number;
 	operatorHash(): string | undefined;
 }
@@ -28,6 +30,7 @@ export interface Guards {
 /** Resolves when all guards listen. */
 export async function startGuards({
 	targets,
+	separateLarge,
 	idleMs,
 	operatorHash,
 	...address
@@ -37,9 +40,9 @@ export async function startGuards({
 	const current = (): ReloadedSettings => ({ idleMs: idleMs(), operatorHash: operatorHash() });
 	const [first, second] = targets;
 	const guards = targets.map((target) => {
-		const other =
+		const peer =
 			target === first ? { ...second, serves: "small" as const } : { ...first, serves: "large" as const };
-		const settings: GuardSettings = { ...address, ...target, other, ...current() };
+		const settings: GuardSettings = { ...address, ...target, ...(separateLarge && { peer }), ...current() };
 		return cluster.fork({ [GUARD_SETTINGS]: JSON.stringify(settings) });
 	});
 	const failed = Promise.race(

@@ -64,6 +64,10 @@ function runCommands(ganglion: Command, defaults: Defaults, finish: (code: numbe
 		});
 	localModelsOptions(gatewayCommand(ganglion, "serve", defaults))
 		.option("--workers <n>", "number of processes that serve requests, one for each core", readWorkers, 1)
+		.option(
+			"--separate-large",
+			"while a worker is behind, the first one serves large requests, and the others small ones",
+		)
 		.description("run a gateway without Cloudflare, with its accounts on this machine's disk")
 		.addHelpText(
 			"after",

@@ -15,13 +15,12 @@ import { reloadOnChange } from "../scripts/reload.ts";
 import { configureNaming, orStop } from "../scripts/settings.ts";
 import { lockState } from "../scripts/state-lock.ts";
 import { stopWith } from "../scripts/stop-with.ts";
-import { capacityOf } from "../src/config/capacity.ts";
 import { type Config, describeRouting } from "../src/config/index.ts";
 import { watchDisk } from "./disk-watch.ts";
 import type { Log } from "./log.ts";
 import { olderAccounts } from "./older-accounts.ts";
 import { stopSignals, untilEnd } from "./stop.ts";
-import { type GatewayVariables, startWorkers } from "./workers.ts";
+import { type GatewayVariables, guardConnectionsOf, startWorkers } from "./workers.ts";
 
 /** The configuration in use, and the variables that it was parsed from. */
 export interface Current {
@@ -36,6 +35,8 @@ export interface GatewayOptions {
 	state: string;
 	/** Number of processes that serve requests. */
 	workers: number;
+	/** `--separate-large`. */
+	separateLarge: boolean;
 	/** Its folder is watched. The file need not exist. */
 	configFile: string;
 	/** Called at the start and at each reload. Throws a `ConfigError`. */
@@ -75,7 +76,10 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 	if (tooFewFiles !== undefined) stopWith(tooFewFiles);
 	if (openFiles === undefined && options.workers > 1)
 		stopWith("--workers: only one process can serve requests on this system");
-	const { connections } = capacityOf(openFiles);
+	if (options.separateLarge && options.workers === 1)
+		stopWith("--separate-large: expected two workers or more (--workers 2)");
+	const count = options.workers;
+	const connections = guardConnectionsOf(openFiles, { count, separateLarge: options.separateLarge });
 	const older = olderAccounts(options.state, state.objects);
 	if (older.isNew)
 		log.info(
@@ -90,7 +94,8 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 	};
 	const { url, workers, guards } = await startWorkers({
 		...{ host, port, log, state, openFiles, idleMs, operatorHash },
-		count: options.workers,
+		count,
+		separateLarge: options.separateLarge,
 		variables: initial,
 		olderAccounts: older.ids,
 		adapterFolders: () => adapterFolders(current.config),
@@ -100,7 +105,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 		sockets: workers.map(({ connectionsSocket }) => connectionsSocket),
 		reserveBytes: () => current.config.limits.diskReserveBytes,
 	});
-	const fileLimit = describeFileLimit(openFiles, connections * options.workers);
+	const fileLimit = describeFileLimit(openFiles, connections * count);
 	const routing = () => ({ routes: describeRouting(current.config) });
 	log.info(options.started({ ...current, url, fileLimit }), { message: "ready", url, ...routing() });
 	reloadOnChange({

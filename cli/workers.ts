@@ -16,7 +16,7 @@ import { runtimeSettings, V8_FLAGS } from "../scripts/settings.ts";
 import type { LockedState } from "../scripts/state-lock.ts";
 import { stopWith } from "../scripts/stop-with.ts";
 import { type Served, serve, type WorkerSpec } from "../scripts/workerd.ts";
-import { capacityOf } from "../src/config/capacity.ts";
+import { bufferedBytesOf, capacityOf } from "../src/config/capacity.ts";
 import {
 	ADAPTERS_BINDING,
 	DOCUMENTS_BINDING,
@@ -40,7 +40,7 @@ interface WorkerPaths {
 	/** Its number, from 1. */
 	number: number;
 	folder: string;
-	/** The guard forwards connections to it. */
+	/** Its guard forwards connections to it, with `--separate-large` also another one. */
 	httpSocket: string;
 	/** The following are sockets of the entrypoints with these names. */
 	drainSocket: string;
@@ -59,6 +59,8 @@ export interface StartOptions {
 	port: number;
 	/** Number of workers. */
 	count: number;
+	/** Each guard may send requests to a second worker (`scripts/connections/worker-choice.ts`). */
+	separateLarge: boolean;
 	variables: GatewayVariables;
 	/** Ids of the objects of accounts that a version without a directory has created. */
 	olderAccounts: readonly string[];
@@ -82,7 +84,7 @@ export interface Started {
 }
 
 export async function startWorkers(options: StartOptions): Promise<Started> {
-	const { host, port, count, openFiles, idleMs, operatorHash, state } = options;
+	const { host, port, count, separateLarge, openFiles, idleMs, operatorHash, state } = options;
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-"));
 	process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 	const modules = await workerModules(join(folder, "worker"));
@@ -115,7 +117,11 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 	for (const start of starts)
 		if (start.status === "rejected") stopWith(`workerd cannot be started: ${start.reason.message}`);
 	state.servedBy(workers.map(({ served }) => served.pid));
-	const guard = { host, port, maxConnections: capacityOf(openFiles).connections, idleMs, operatorHash };
+	const guard = {
+		...{ host, port, idleMs, operatorHash },
+		maxConnections: guardConnectionsOf(openFiles, options),
+		maxSocketBytes: bufferedBytesOf(memoryPerWorker(count)),
+	};
 	const targets = allPaths.map(({ connectionsSocket, httpSocket }) => ({
 		target: httpSocket,
 		countsSocket: connectionsSocket,
@@ -123,14 +129,29 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 	const url = workers[0]?.served.url ?? "";
 	const [target, second, ...others] = targets;
 	if (target && second)
-		return { url, workers, guards: await startGuards({ ...guard, targets: [target, second, ...others] }) };
+		return {
+			...{ url, workers },
+			guards: await startGuards({ ...guard, separateLarge, targets: [target, second, ...others] }),
+		};
 	keepNewSpaceSmall();
 	if (openFiles !== undefined && target) await guardConnections({ ...guard, ...target });
 	return { url, workers };
 }
 
+/**
+ * Connections of each guard. If any worker may serve those of all guards, each guard has its part of what one worker can open.
+ */
+export function guardConnectionsOf(
+	openFiles: number | undefined,
+	{ count, separateLarge }: Pick<StartOptions, "count" | "separateLarge">,
+): number {
+	const { connections } = capacityOf(openFiles);
+	return separateLarge ? Math.floor(connections / count) : connections;
+}
+
 /** Bytes. The limit of a container is lower than the memory of its machine. */
-const machineMemory = (): number => Math.min(totalmem(), process.constrainedMemory() || totalmem());
+const memoryPerWorker = (workers: number): number =>
+	Math.floor(Math.min(totalmem(), process.constrainedMemory() || totalmem()) / workers);
 
 /** The process may have exited. */
 export function signal(pid: number, name: NodeJS.Signals): void {
@@ -178,7 +199,7 @@ function specOf(paths: WorkerPaths, options: SpecOptions): WorkerSpec {
 			...options.variables.vars,
 			// The limit that was reached, instead of the one that was set.
 			...(openFiles !== undefined && { OPEN_FILES: String(openFiles) }),
-			MEMORY_BYTES: String(Math.floor(machineMemory() / options.count)),
+			MEMORY_BYTES: String(memoryPerWorker(options.count)),
 			...(options.olderAccounts.length > 0 && { [OLDER_ACCOUNTS_BINDING]: options.olderAccounts }),
 			[DOCUMENTS_BINDING]: options.documents,
 			[ADAPTERS_BINDING]: options.adapters,

@@ -28,6 +28,7 @@ export async function devCommand(flags: DevFlags, defaults: Defaults): Promise<n
 	const code = await runGateway({
 		...options,
 		workers: 1,
+		separateLarge: false,
 		readVariables: settings.readVariables,
 		whenChanged: models.whenChanged,
 		started: ({ url, ...current }) =>

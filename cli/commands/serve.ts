@@ -49,6 +49,8 @@ export function gatewayOptions(
 export interface ServeFlags extends GatewayFlags {
 	/** Number of processes that serve requests. */
 	workers: number;
+	/** Large requests have a worker of their own while one is behind. */
+	separateLarge?: boolean;
 }
 
 export async function serveCommand(flags: ServeFlags, defaults: Defaults): Promise<number> {
@@ -58,6 +60,7 @@ export async function serveCommand(flags: ServeFlags, defaults: Defaults): Promi
 		...options,
 		readVariables: () => models.addTo(options.readVariables()),
 		workers: flags.workers,
+		separateLarge: flags.separateLarge ?? false,
 		whenChanged: models.whenChanged,
 		started: ({ url, fileLimit, ...current }) => `
 Ganglion is ready on ${url}

@@ -1,4 +1,5 @@
 /** What all connections of a guard have in common. */
+import type { SharedCount } from "../../src/core/shared-count.ts";
 import type { MessageHead } from "./framing.ts";
 import type { KnownCallers } from "./known-callers.ts";
 import type { Places } from "./places.ts";
@@ -20,6 +21,8 @@ export interface ConnectionTimes {
 export interface ConnectionContext {
 	workers: WorkerChoice;
 	places: Places;
+	/** Of incomplete messages of websockets, by address. */
+	socketBytes: SharedCount;
 	callers: KnownCallers;
 	times: ConnectionTimes;
 	now(): number;

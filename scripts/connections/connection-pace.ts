@@ -4,7 +4,7 @@ import type { ConnectionContext } from "./connection-context.ts";
 import type { MessageHead } from "./framing.ts";
 import { credentialsOf, type KnownCallers } from "./known-callers.ts";
 import type { Pace, PacedCaller } from "./pace.ts";
-import type { RuntimeWorker } from "./worker-choice.ts";
+import type { RuntimeWorker, WorkerChoice } from "./worker-choice.ts";
 
 /** A request that is refused also has a log, and its account is asked. */
 const UNITS_OF_REFUSAL = 3;
@@ -35,7 +35,7 @@ export class Reading {
 	}
 
 	/** No reason to wait is left. */
-	goOnAtOnce(): void {
+	clearReasons(): void {
 		this.#reasons.clear();
 		this.#socket.resume();
 	}
@@ -46,7 +46,8 @@ export class Reading {
 }
 
 export class ConnectionPace {
-	readonly #context: PaceContext;
+	readonly #now: () => number;
+	readonly #workers: WorkerChoice;
 	readonly #callers: KnownCallers;
 	readonly #address: string;
 	/** Of the latest request. */
@@ -58,18 +59,35 @@ export class ConnectionPace {
 	#burst = { since: 0, bytes: 0 };
 
 	constructor(context: PaceContext, address: string) {
-		const { callers, workers } = context;
-		this.#context = context;
+		const { callers, now, workers } = context;
+		this.#now = now;
+		this.#workers = workers;
 		this.#worker = workers.own;
 		this.#callers = callers;
 		this.#address = address;
 		this.#caller = callers.of(address, []);
 	}
 
-	/** A request is complete enough. Returns whether it begins at once; otherwise `start` is called later. */
-	begin(head: MessageHead, isProbe: () => boolean, start: () => void): boolean {
+	/** The head of a request. */
+	read(head: MessageHead): void {
 		this.#credentials = credentialsOf(head);
-		this.#caller = this.#callers.of(this.#address, this.#credentials);
+		const caller = this.#callers.of(this.#address, this.#credentials);
+		// A proxy sends requests of several callers on one connection.
+		if (caller.key !== this.#caller.key) this.#burst.bytes = 0;
+		this.#caller = caller;
+	}
+
+	/** For the request that was read. Ends the waits for the worker before. Returns whether another one serves the connection from now on. */
+	chooseWorker(head: MessageHead): boolean {
+		const worker = this.#workers.of(head, { key: this.#caller.key, isKnown: this.isKnown });
+		if (worker === this.#worker) return false;
+		this.end();
+		this.#worker = worker;
+		return true;
+	}
+
+	/** The request is complete enough. Returns whether it begins at once; otherwise `start` is called later. */
+	begin(isProbe: () => boolean, start: () => void): boolean {
 		if (!this.#pace.mayBegin(this.#caller)) {
 			if (!isProbe()) {
 				this.#wait(() => {
@@ -81,14 +99,6 @@ export class ConnectionPace {
 			this.#caller = PROBE;
 		}
 		this.#pace.use(this.#caller, 1);
-		return true;
-	}
-
-	/** The worker serves the connection from now on. Ends the waits for the one before. Returns whether it is another one. */
-	changeWorker(worker: RuntimeWorker): boolean {
-		if (worker === this.#worker) return false;
-		this.end();
-		this.#worker = worker;
 		return true;
 	}
 
@@ -110,6 +120,11 @@ export class ConnectionPace {
 		return this.#callers.isKnown(this.#credentials);
 	}
 
+	/** Frames of a websocket were passed on. Each costs the runtime about as much as a piece of bytes. */
+	passedFrames(count: number): void {
+		this.#pace.use(this.#caller, count * UNITS_OF_PIECE);
+	}
+
 	/** Bytes were passed on. The socket that they came from is not read while the caller must wait. */
 	passed(bytes: number, from: Reading): void {
 		this.#pace.use(this.#caller, UNITS_OF_PIECE + bytes / BYTES_PER_UNIT);
@@ -120,10 +135,11 @@ export class ConnectionPace {
 	}
 
 	#countBurst(bytes: number): void {
-		const at = this.#context.now();
+		if (!this.#workers.hasPeer || !this.isKnown) return;
+		const at = this.#now();
 		if (at - this.#burst.since > BURST_MS) this.#burst = { since: at, bytes: 0 };
 		this.#burst.bytes += bytes;
-		if (this.#burst.bytes > LARGE_BURST_BYTES) this.#context.workers.moved(this.#caller.key);
+		if (this.#burst.bytes > LARGE_BURST_BYTES) this.#workers.markLarge(this.#caller.key);
 	}
 
 	/** `credentials`: of the request. */

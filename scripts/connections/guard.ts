@@ -7,8 +7,10 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type Server } from "node:net";
+import { bufferedBytesOf } from "../../src/config/capacity.ts";
 import type { CountReport } from "../../src/core/shared-count.ts";
 import { collectGarbage } from "../collect-garbage.ts";
+import { socketBytesOf } from "./caller-frames.ts";
 import type { ConnectionTimes } from "./connection-context.ts";
 import type { MessageHead } from "./framing.ts";
 import { GuardedConnection } from "./guarded-connection.ts";
@@ -34,7 +36,7 @@ const COUNT_NAMES: Readonly<Record<string, string>> = {
 /** They answer at once, without a token. */
 const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
 
-/** A worker. */
+/** Where a guard reaches a worker. */
 export interface GuardTarget {
 	/** Its Unix socket. */
 	target: string;
@@ -46,8 +48,10 @@ export interface GuardOptions extends Partial<ConnectionTimes>, GuardTarget {
 	host: string;
 	port: number;
 	/** Another worker of the gateway. `serves`: the requests that it gets while one of both is behind (`worker-choice.ts`). */
-	other?: (GuardTarget & { serves: keyof WorkerPair }) | undefined;
+	peer?: (GuardTarget & { serves: keyof WorkerPair }) | undefined;
 	maxConnections: number;
+	/** Of incomplete messages of websockets. */
+	maxSocketBytes?: number;
 	/** Longest time without a byte in either direction. Must be longer than any answer. */
 	idleMs(): number;
 	/** SHA-256 of the operator's token, in hexadecimal digits. Its requests may use the reserved places. */
@@ -69,25 +73,29 @@ export function guardConnections({
 	port,
 	target,
 	maxConnections,
+	maxSocketBytes = bufferedBytesOf(0),
 	operatorHash = () => undefined,
 	checkMs = CHECK_MS,
 	countsSocket,
-	other,
+	peer,
 	...times
 }: GuardOptions): Promise<ConnectionGuard> {
 	const now = (): number => performance.now();
 	const places = new Places(maxConnections, now);
 	const pace = new Pace(now);
+	const socketBytes = socketBytesOf(maxSocketBytes);
 	const callers = new KnownCallers(operatorHash);
 	const own = { target, pace };
-	const second = other && { target: other.target, pace: new Pace(now) };
+	const peerWorker = peer && { target: peer.target, pace: new Pace(now) };
 	const pair =
-		second && (other.serves === "small" ? { large: own, small: second } : { large: second, small: own });
-	const paces = second ? [pace, second.pace] : [pace];
-	const isProbe = (head: MessageHead): boolean => isUrgent(head, operatorHash());
+		peerWorker &&
+		(peer.serves === "small" ? { large: own, small: peerWorker } : { large: peerWorker, small: own });
+	const paces = peerWorker ? [pace, peerWorker.pace] : [pace];
+	const isProbe = (head: MessageHead): boolean => isProbeRequest(head, operatorHash());
 	const context = {
-		workers: new WorkerChoice({ own, pair, callers, now, isProbe }),
+		workers: new WorkerChoice({ own, pair, now, isProbe }),
 		places,
+		socketBytes,
 		callers,
 		now,
 		times: { ...TIMES, ...times },
@@ -113,16 +121,20 @@ export function guardConnections({
 		const isCollectionDue = idleTime.isCollectionDue(places);
 		if (isCollectionDue) collectGarbage();
 		if (countsSocket !== undefined)
-			sendCounts(countsSocket, [...reportsOf(places.counts()), Pace.report(paces, places.maxOpen)], {
-				isCollectionDue,
-			});
+			sendCounts(
+				countsSocket,
+				[...reportsOf(places.counts()), Pace.report(paces, places.maxOpen), socketBytes.report()],
+				{
+					isCollectionDue,
+				},
+			);
 	}, REPORT_MS).unref();
 	const probes = [
 		{ socket: countsSocket, pace },
-		{ socket: other?.countsSocket, pace: second?.pace },
+		{ socket: peer?.countsSocket, pace: peerWorker?.pace },
 	].flatMap(({ socket, pace }) => (socket && pace ? [probeRuntime(socket, pace, context)] : []));
 	server.once("close", () => {
-		for (const one of probes) one.stop();
+		for (const probe of probes) probe.stop();
 		clearInterval(checks);
 		clearInterval(reports);
 	});
@@ -144,7 +156,7 @@ const reportsOf = (counts: ConnectionCounts): CountReport[] =>
 		...count,
 	}));
 
-function isUrgent(
+function isProbeRequest(
 	{ startLine: [method, target = ""], headers }: MessageHead,
 	operatorHash?: string,
 ): boolean {

@@ -8,6 +8,7 @@
 import type { Socket } from "node:net";
 import { BodyRate } from "./body-rate.ts";
 import { callerAddress } from "./caller-address.ts";
+import { CallerFrames } from "./caller-frames.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import { ConnectionPace, Reading } from "./connection-pace.ts";
 import {
@@ -38,7 +39,6 @@ export class GuardedConnection implements Placed {
 	readonly #callerReading: Reading;
 	readonly #context: ConnectionContext;
 	#runtime: RuntimeSocket | undefined;
-	#runtimeReading: Reading | undefined;
 	readonly #request = new MessageFraming(requestBodyKind);
 	readonly #answer = new MessageFraming((head) => answerBodyKind(head, this.#requests[0]?.method));
 	/** Requests that have no complete answer. */
@@ -50,6 +50,8 @@ export class GuardedConnection implements Placed {
 	#held: Buffer[] = [];
 	#isForwarding = false;
 	#isTunnel = false;
+	/** Of a websocket. */
+	#frames: CallerFrames | undefined;
 	/** The last bytes for the caller are written. */
 	#ending: Lingering | undefined;
 	#isClosed = false;
@@ -69,11 +71,9 @@ export class GuardedConnection implements Placed {
 		caller.on("data", (bytes) => this.#receive(bytes));
 		caller.on("drain", () => {
 			this.unreadSince = undefined;
-			this.#runtimeReading?.goOn("caller");
+			this.#runtime?.reading.goOn("caller");
 		});
-		caller.once("end", () => this.close());
-		caller.once("close", () => this.close());
-		caller.on("error", () => this.close());
+		for (const event of ["end", "close", "error"]) caller.on(event, () => this.close());
 	}
 
 	get isKnown(): boolean {
@@ -84,6 +84,7 @@ export class GuardedConnection implements Placed {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
 		this.#pace.end();
+		this.#frames?.end();
 		this.#context.places.release(this);
 		this.#caller.destroy();
 		this.#runtime?.destroy();
@@ -97,8 +98,10 @@ export class GuardedConnection implements Placed {
 		if (silentMs > times.idleMs()) this.close();
 		else if (this.#ending) {
 			if (this.#caller.writableFinished && this.#ending.isOver(at)) this.close();
-		} else if (this.#isTunnel) this.#checkReader(at);
-		else if (this.#requestAt === undefined) {
+		} else if (this.#isTunnel) {
+			// The runtime buffers what the caller of a websocket does not read.
+			if (this.unreadSince !== undefined && at - this.unreadSince > times.unreadMs) this.close();
+		} else if (this.#requestAt === undefined) {
 			const limitMs = this.#runtime ? times.keepAliveMs : times.firstByteMs;
 			if (this.#requests.length === 0 && silentMs > limitMs) this.close();
 		} else if (!this.#isForwarding) {
@@ -108,12 +111,6 @@ export class GuardedConnection implements Placed {
 		} else if (this.#rate.isSlow(at) && !this.#caller.isPaused()) this.refuse("late");
 	}
 
-	/** The runtime buffers what the caller of a websocket does not read. */
-	#checkReader(at: number): void {
-		const { unreadMs } = this.#context.times;
-		if (this.unreadSince !== undefined && at - this.unreadSince > unreadMs) this.close();
-	}
-
 	#receive(bytes: Buffer): void {
 		if (this.#isClosed) return;
 		this.#lastByteAt = this.#context.now();
@@ -121,7 +118,8 @@ export class GuardedConnection implements Placed {
 			// The bytes are dropped.
 			this.#ending.received(bytes.length, this.#lastByteAt);
 			if (this.#ending.isOver(this.#lastByteAt)) this.close();
-		} else if (this.#isTunnel) this.#forward(bytes);
+		} else if (this.#frames?.mayPass(bytes) === false) this.close();
+		else if (this.#isTunnel) this.#forward(bytes);
 		else if (this.#unread) this.#keep(this.#unread, bytes);
 		else this.#receiveRequests(bytes);
 	}
@@ -176,18 +174,18 @@ export class GuardedConnection implements Placed {
 	/** A connection that has a place keeps it while the request waits. */
 	#begin(head: MessageHead): void {
 		const isProbe = (): boolean => this.#context.isProbe(head);
-		if (this.#requests.length === 0) this.#chooseWorker(head);
+		this.#pace.read(head);
 		if (this.#runtime && !this.#takePlace(head)) return;
-		if (this.#pace.begin(head, isProbe, () => this.#beginLater(head))) this.#startForwarding(head);
+		if (this.#requests.length === 0 && !this.#caller.writableNeedDrain) this.#chooseWorker(head);
+		if (this.#pace.begin(isProbe, () => this.#beginLater(head))) this.#startForwarding(head);
 		else this.#unread = [];
 	}
 
-	/** A connection between two requests may change to another worker. */
+	/** A connection between two requests may change to another worker, if the caller has read the answers of this one. */
 	#chooseWorker(head: MessageHead): void {
-		const worker = this.#context.workers.of(head, this.address);
-		if (!this.#pace.changeWorker(worker) || !this.#runtime) return;
+		if (!this.#pace.chooseWorker(head) || !this.#runtime) return;
 		this.#runtime.leave();
-		this.#callerReading.goOnAtOnce();
+		this.#callerReading.clearReasons();
 		this.#connect();
 	}
 
@@ -228,7 +226,6 @@ export class GuardedConnection implements Placed {
 	#connect(): void {
 		const runtime = new RuntimeSocket({ allowHalfOpen: true });
 		this.#runtime = runtime;
-		this.#runtimeReading = new Reading(runtime);
 		runtime.on("data", (bytes) => this.#pass(bytes));
 		runtime.on("drain", () => this.#callerReading.goOn("runtime"));
 		runtime.once("error", () => this.close());
@@ -241,17 +238,19 @@ export class GuardedConnection implements Placed {
 		this.#lastByteAt = this.#context.now();
 		if (!this.#caller.write(bytes)) {
 			this.unreadSince ??= this.#lastByteAt;
-			this.#runtimeReading?.stop("caller");
+			this.#runtime?.reading.stop("caller");
 		}
 		// The runtime would buffer the frames of a websocket.
 		if (this.#isTunnel) return;
-		if (this.#runtimeReading) this.#pace.passed(bytes.length, this.#runtimeReading);
+		if (this.#runtime) this.#pace.passed(bytes.length, this.#runtime.reading);
 		const answer = this.#answer;
 		try {
 			for (let unread = bytes; unread.length > 0 && !this.#isTunnel; ) {
 				unread = unread.subarray(answer.push(unread));
-				if (answer.kind === "upgrade") this.#isTunnel = true;
-				else if (answer.hasEnded) this.#endAnswer();
+				if (answer.kind === "upgrade") {
+					this.#isTunnel = true;
+					this.#frames = new CallerFrames(this.#context.socketBytes, this.address, this.#pace);
+				} else if (answer.hasEnded) this.#endAnswer();
 			}
 		} catch {
 			// The bytes are the runtime's: they were passed on, and nothing more is known about them.

@@ -66,6 +66,10 @@ export class Pace {
 	#used = 0;
 	#probedAt: number;
 	#probesInTime = 0;
+	/** When the probe without an answer was sent. */
+	#sentAt: number | undefined;
+	/** Of the last answer to a probe. */
+	#lateMs = 0;
 	/** Since the start. */
 	#refused = 0;
 
@@ -76,6 +80,11 @@ export class Pace {
 
 	get isBehind(): boolean {
 		return this.#rate !== undefined;
+	}
+
+	/** How late the runtime is: the answer to the last probe, or to the one that has no answer yet. Milliseconds. */
+	get lateMs(): number {
+		return Math.max(this.#lateMs, this.#sentAt === undefined ? 0 : this.#now() - this.#sentAt);
 	}
 
 	/** Work that waits. */
@@ -96,9 +105,16 @@ export class Pace {
 		return { name: PACED, used: sum(({ waiting }) => waiting), limit, refused: sum((pace) => pace.#refused) };
 	}
 
+	/** A probe is sent. */
+	probe(): void {
+		this.#sentAt = this.#now();
+	}
+
 	/** The runtime has answered a probe after so many milliseconds. */
 	probed(lateMs: number): void {
 		const at = this.#now();
+		this.#sentAt = undefined;
+		this.#lateMs = lateMs;
 		const rate = (1_000 * this.#used) / Math.max(1, at - this.#probedAt);
 		this.#used = 0;
 		this.#probedAt = at;
@@ -151,6 +167,8 @@ export class Pace {
 	/** The runtime is not behind, or has no work. */
 	end(): void {
 		this.#rate = undefined;
+		this.#sentAt = undefined;
+		this.#lateMs = 0;
 		this.#tags.clear();
 		clearInterval(this.#timer);
 		this.#timer = undefined;

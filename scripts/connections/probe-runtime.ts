@@ -31,6 +31,7 @@ export function probeRuntime(
 			return;
 		}
 		const sentAt = now();
+		pace.probe();
 		const path = `${PROBE_PATH}?${LATE_PARAMETER}=${Math.round(lateMs)}&${AFTER_PARAMETER}=${position}`;
 		const sent = request({ socketPath, path, agent }, (answer) => {
 			lateMs = now() - sentAt;

@@ -3,10 +3,13 @@
  * answer can still be read, so a failed write does not end the socket: it ends when nothing is left to read.
  */
 import { Socket } from "node:net";
+import { Reading } from "./connection-pace.ts";
 
 type Written = (error?: Error | null) => void;
 
 export class RuntimeSocket extends Socket {
+	readonly reading = new Reading(this);
+
 	/** Nothing that it does is of interest any more. */
 	leave(): void {
 		this.removeAllListeners()

@@ -1,14 +1,14 @@
 /**
- * Chooses the worker that serves a request. With several workers, each guard knows its own worker and one more. While one of them is behind,
- * the first worker, which has the Durable Objects, serves large requests, and the other one small requests. So a caller with small
- * requests does not wait for the large ones of others.
+ * Chooses the worker that serves a request. With `--separate-large`, each guard knows its own worker and one more. While one of them is behind,
+ * the first worker, which has the Durable Objects, serves large requests, and the other one small requests, unless it is later than the
+ * guard's own. So a caller with small requests does not wait for the large ones of others.
  *
- * Large are websockets, bodies above a size or of an unknown size, and all requests of callers who lately sent or received much at once.
- * So are requests without an accepted token: what they cost is not known.
+ * Large are websockets, bodies above a size or of an unknown size, and all requests of callers who lately sent or received much at once on
+ * one connection. So are requests without an accepted token: what they cost is not known.
  */
 import { BoundedMap } from "../../src/core/bounded-map.ts";
+import { BEHIND_MS } from "../../src/core/runtime-delay.ts";
 import type { MessageHead } from "./framing.ts";
-import { credentialsOf, type KnownCallers } from "./known-callers.ts";
 import type { Pace } from "./pace.ts";
 
 /** Of a body. */
@@ -33,11 +33,18 @@ export interface WorkerPair {
 	small: RuntimeWorker;
 }
 
+/** The caller of a request. */
+interface ChoosingCaller {
+	/** As of `PacedCaller`. */
+	key: string;
+	/** It has an accepted token. */
+	isKnown: boolean;
+}
+
 interface ChoiceOptions {
 	own: RuntimeWorker;
 	/** Absent: the gateway has one worker. */
 	pair?: WorkerPair | undefined;
-	callers: KnownCallers;
 	now(): number;
 	/** Of health checks and the operator. */
 	isProbe(head: MessageHead): boolean;
@@ -46,48 +53,49 @@ interface ChoiceOptions {
 export class WorkerChoice {
 	readonly own: RuntimeWorker;
 	readonly #pair: WorkerPair | undefined;
-	readonly #callers: KnownCallers;
 	readonly #now: () => number;
 	readonly #isProbe: (head: MessageHead) => boolean;
 	/** When each caller last sent or received much. */
 	readonly #largeAt = new BoundedMap<string, number>(MAX_CALLERS);
 	#behindAt = Number.NEGATIVE_INFINITY;
 
-	constructor({ own, pair, callers, now, isProbe }: ChoiceOptions) {
+	constructor({ own, pair, now, isProbe }: ChoiceOptions) {
 		this.own = own;
 		this.#pair = pair;
-		this.#callers = callers;
 		this.#now = now;
 		this.#isProbe = isProbe;
 	}
 
-	/** `address`: of the caller. */
-	of(head: MessageHead, address: string): RuntimeWorker {
+	get hasPeer(): boolean {
+		return this.#pair !== undefined;
+	}
+
+	of(head: MessageHead, caller: ChoosingCaller): RuntimeWorker {
 		const pair = this.#pair;
 		if (!pair || !this.#isDivided(pair)) return this.own;
-		return this.#isLarge(head, address) ? pair.large : pair.small;
+		if (this.#isProbe(head)) return this.own;
+		if (this.#isLarge(head, caller)) return pair.large;
+		return pair.small.pace.lateMs > this.own.pace.lateMs ? this.own : pair.small;
 	}
 
 	/** The caller has sent or received much at once. */
-	moved(caller: string): void {
-		if (this.#pair) this.#largeAt.set(caller, this.#now());
+	markLarge(key: string): void {
+		this.#largeAt.set(key, this.#now());
 	}
 
 	#isDivided({ large, small }: WorkerPair): boolean {
 		const at = this.#now();
-		if (large.pace.isBehind || small.pace.isBehind) this.#behindAt = at;
+		const isBehind = ({ pace }: RuntimeWorker): boolean => pace.isBehind || pace.lateMs > BEHIND_MS;
+		if (isBehind(large) || isBehind(small)) this.#behindAt = at;
 		return at - this.#behindAt < DIVIDED_MS;
 	}
 
-	#isLarge(head: MessageHead, address: string): boolean {
+	#isLarge(head: MessageHead, { key, isKnown }: ChoosingCaller): boolean {
 		const { headers } = head;
 		if (headers.has("upgrade") || headers.has("transfer-encoding") || headers.has("content-encoding"))
 			return true;
 		if (Number(headers.get("content-length") ?? 0) > LARGE_BYTES) return true;
-		if (this.#isProbe(head)) return false;
-		const credentials = credentialsOf(head);
-		if (!this.#callers.isKnown(credentials)) return true;
-		const { key } = this.#callers.of(address, credentials);
+		if (!isKnown) return true;
 		return this.#now() - (this.#largeAt.get(key) ?? Number.NEGATIVE_INFINITY) < LARGE_MS;
 	}
 }

@@ -26,14 +26,14 @@ class AcceptedTokens {
 		const { hash } = credential;
 		this.#positions.delete(hash);
 		this.#positions.set(hash, ++this.#position);
-		const [oldest = hash] = this.#positions.keys();
-		if (this.#positions.size > MAX_TOKENS) this.#positions.delete(oldest);
+		if (this.#positions.size <= MAX_TOKENS) return;
+		const [oldest] = this.#positions.keys();
+		if (oldest !== undefined) this.#positions.delete(oldest);
 	}
 
-	/** Those that were accepted after the position. All, if the position is of a process before this one. */
+	/** Those that were accepted after the position. */
 	after(position: number): NewTokens {
-		const from = position > this.#position ? 0 : position;
-		const hashes = [...this.#positions].flatMap(([hash, at]) => (at > from ? [hash] : []));
+		const hashes = [...this.#positions].flatMap(([hash, at]) => (at > position ? [hash] : []));
 		return { position: this.#position, hashes };
 	}
 }

@@ -495,6 +495,17 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		await expect.poll(() => guard.counts()).toMatchObject({ sockets: { used: 0 }, connections: { used: 0 } });
 	});
 
+	it("closes a websocket whose message has too many parts, and then holds none of its bytes", async () => {
+		const { port } = await guarded(4);
+		const socket = await connect(port);
+		const upgraded = receives(socket, "101 Switching Protocols");
+		socket.write("GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n");
+		await upgraded;
+		const closed = once(socket, "close");
+		socket.write(Buffer.concat(Array(4_097).fill(Buffer.from([0x01, 0x80, 0, 0, 0, 0]))));
+		await closed;
+	});
+
 	it("closes a websocket whose caller does not read, and keeps one whose caller reads", async () => {
 		const { port, guard } = await guarded(4, { unreadMs: 200 });
 		const handshake = "GET /socket HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n";

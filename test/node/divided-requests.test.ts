@@ -62,7 +62,7 @@ describe.skipIf(process.platform === "win32").each([
 		const port = await freePort();
 		const guard = await guardConnections({
 			...(await worker(own)),
-			other: { ...(await worker(serves)), serves },
+			peer: { ...(await worker(serves)), serves },
 			...{ host: "127.0.0.1", port, maxConnections: 2, idleMs: () => LONG_MS },
 		});
 		guard.callers.accept([createHash("sha256").update("valid").digest("hex")]);

@@ -1,7 +1,5 @@
-import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { MessageHead } from "../../scripts/connections/framing.ts";
-import { KnownCallers } from "../../scripts/connections/known-callers.ts";
 import { Pace } from "../../scripts/connections/pace.ts";
 import { WorkerChoice } from "../../scripts/connections/worker-choice.ts";
 
@@ -9,16 +7,14 @@ const LATE_MS = 200;
 const IN_TIME_MS = 1;
 /** Probes in time, after which a pace ends. */
 const PROBES_IN_TIME = 20;
-const ADDRESS = "10.0.0.1";
-const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+const CALLER = { key: "10.0.0.1 a", isKnown: true };
 
 let at = 0;
-let callers: KnownCallers;
 const now = (): number => at;
 const worker = (target: string) => ({ target, pace: new Pace(now) });
 const head = (headers: Record<string, string>, target = "/"): MessageHead => ({
 	startLine: ["POST", target, "HTTP/1.1"],
-	headers: new Map(Object.entries({ authorization: "Bearer valid", ...headers })),
+	headers: new Map(Object.entries(headers)),
 });
 const isProbe = ({ startLine: [, target] }: MessageHead): boolean => target === "/health";
 const SMALL = head({ "content-length": "200" });
@@ -26,27 +22,25 @@ const LARGE = head({ "content-length": "65537" });
 
 beforeEach(() => {
 	at = 0;
-	callers = new KnownCallers();
-	callers.accept([sha256("valid")]);
 });
 
 it("sends all requests to the guard's own worker if there is no other one", () => {
 	const own = worker("own");
-	const choice = new WorkerChoice({ own, callers, now, isProbe });
+	const choice = new WorkerChoice({ own, now, isProbe });
 	own.pace.probed(LATE_MS);
-	choice.moved(`${ADDRESS} ${sha256("valid")}`);
-	for (const one of [SMALL, LARGE]) expect(choice.of(one, ADDRESS)).toBe(own);
+	choice.markLarge(CALLER.key);
+	for (const one of [SMALL, LARGE]) expect(choice.of(one, CALLER)).toBe(own);
 });
 
 describe.each(["large", "small"] as const)("the guard of the worker for %s requests", (serves) => {
 	function pairOf() {
 		const pair = { large: worker("large"), small: worker("small") };
-		const choice = new WorkerChoice({ own: pair[serves], pair, callers, now, isProbe });
+		const choice = new WorkerChoice({ own: pair[serves], pair, now, isProbe });
 		return {
 			pair,
 			own: pair[serves],
 			choice,
-			targetOf: (one: MessageHead) => choice.of(one, ADDRESS).target,
+			targetOf: (one: MessageHead) => choice.of(one, CALLER).target,
 		};
 	}
 
@@ -61,7 +55,9 @@ describe.each(["large", "small"] as const)("the guard of the worker for %s reque
 			const { pair, targetOf } = pairOf();
 			pair[late].pace.probed(LATE_MS);
 			at = 100;
-			expect([SMALL, LARGE].map(targetOf)).toEqual(["small", "large"]);
+			// The worker for small requests is later than that for large ones.
+			const small = late === "small" ? serves : "small";
+			expect([SMALL, LARGE].map(targetOf)).toEqual([small, "large"]);
 			for (let probe = 0; probe < PROBES_IN_TIME; probe++) pair[late].pace.probed(IN_TIME_MS);
 			at = 5_099;
 			expect([SMALL, LARGE].map(targetOf)).toEqual(["small", "large"]);
@@ -69,6 +65,15 @@ describe.each(["large", "small"] as const)("the guard of the worker for %s reque
 			expect([SMALL, LARGE].map(targetOf)).toEqual([serves, serves]);
 		},
 	);
+
+	it("divides the requests while a probe has no answer", () => {
+		const { pair, targetOf } = pairOf();
+		pair.large.pace.probe();
+		at = 15;
+		expect([SMALL, LARGE].map(targetOf)).toEqual([serves, serves]);
+		at = 16;
+		expect([SMALL, LARGE].map(targetOf)).toEqual(["small", "large"]);
+	});
 
 	describe("while one is behind", () => {
 		function divided() {
@@ -84,18 +89,34 @@ describe.each(["large", "small"] as const)("the guard of the worker for %s reque
 			["a body of an unknown size", "large", head({ "transfer-encoding": "chunked" })],
 			["a compressed body", "large", head({ "content-length": "20", "content-encoding": "gzip" })],
 			["a websocket", "large", head({ upgrade: "websocket" })],
-			["a token that was not accepted", "large", head({ authorization: "Bearer invented" })],
-			["no token", "large", head({ authorization: "" })],
-			["a health check", "small", head({ authorization: "" }, "/health")],
 		] as const)("%s is %s", (_, expected, one) => {
 			expect(divided().targetOf(one)).toBe(expected);
 		});
 
+		it("a request without an accepted token is large", () => {
+			const { choice } = divided();
+			expect(choice.of(SMALL, { ...CALLER, isKnown: false }).target).toBe("large");
+		});
+
+		it("a health check has the guard's own worker", () => {
+			const { choice, own } = divided();
+			const check = head({}, "/health");
+			expect(choice.of(check, { ...CALLER, isKnown: false })).toBe(own);
+		});
+
+		it("a small request stays with the guard's own worker if that for small ones is later", () => {
+			const { own, pair, choice } = divided();
+			pair.small.pace.probed(LATE_MS + 1);
+			expect(choice.of(SMALL, CALLER)).toBe(own);
+			pair.small.pace.probed(LATE_MS);
+			expect(choice.of(SMALL, CALLER)).toBe(pair.small);
+		});
+
 		it("all requests of a caller who moved much at once are large for ten seconds", () => {
 			const { choice, pair, targetOf } = divided();
-			choice.moved(`${ADDRESS} ${sha256("valid")}`);
+			choice.markLarge(CALLER.key);
 			expect(targetOf(SMALL)).toBe("large");
-			expect(choice.of(SMALL, "10.0.0.2").target).toBe("small");
+			expect(choice.of(SMALL, { key: "10.0.0.2 a", isKnown: true }).target).toBe("small");
 			at = 9_999;
 			pair.large.pace.probed(LATE_MS);
 			expect(targetOf(SMALL)).toBe("large");

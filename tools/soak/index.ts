@@ -67,7 +67,7 @@ const values = readOptions(
 
   hostile (on Linux): strangers and tokens that only run models attack a gateway with 1,024 open files, beside 50 normal callers
   --seconds N     length of the attack (120), or of each pattern (5) with --alone
-  --workers N     processes of the gateway that serve requests (1)
+  --workers N     processes of the gateway that serve requests (1); more with --separate-large
   --attackers N   attackers of each pattern (3)
   --alone         one pattern after the other
   --patterns N    patterns at once (64), chosen by the seed, or all. Patterns of earlier findings are always among them

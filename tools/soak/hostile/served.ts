@@ -64,6 +64,7 @@ export class ServedGateway {
 		const state = join(folder, "state");
 		const texts = Object.entries(variables).map(([name, value]) => [name, JSON.stringify(value)]);
 		const options = ["--port", String(port), "--state", state, "--workers", String(workers)];
+		if (workers > 1) options.push("--separate-large");
 		const child = spawn(process.execPath, [CLI, "serve", ...options], {
 			cwd: folder,
 			stdio: ["ignore", "pipe", "pipe"],
