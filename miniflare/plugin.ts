@@ -18,13 +18,13 @@ import { announceEngines, withLocalEngines } from "./engines.ts";
 import { announceModels, withLocalModels } from "./local-models.ts";
 import { type BindingClass, nodeStub } from "./node-stub.ts";
 import { readOptions, type Source } from "./options.ts";
+import { isOffline } from "./recordings/mode.ts";
 import {
 	announceRecording,
 	type RecordedBinding,
 	recordedBindings,
 	recorderServices,
 } from "./recordings/recorded-binding.ts";
-import { isOffline } from "./recordings/recorder.ts";
 import { readRecordingOption } from "./recordings/settings.ts";
 import { aiBinding, serviceName, servicesOf } from "./services.ts";
 import { readIndex, vectorizeBinding } from "./vectorize.ts";
@@ -165,6 +165,9 @@ async function withSource(
 const withHint = ({ problems }: ConfigError): ConfigError =>
 	new ConfigError([...problems, "with GANGLION_RECORDINGS=replay no engine and no key is needed"]);
 
+/** The name of the backend of a session that replays. */
+const OFFLINE = "recordings";
+
 /**
  * The gateway of a session that replays: it calls no engine and needs no key. What is not recorded, its simulator answers. It has the models
  * of the options, because lists of models are not recorded.
@@ -178,9 +181,6 @@ function offlineSource({ account, ALIASES, MODELS, ROUTES }: Env, env: Env): Sou
 		env,
 	);
 }
-
-/** The name of its backend. */
-const OFFLINE = "recordings";
 
 async function sourceFor(options: Env, env: Env): Promise<Source> {
 	const local = await withLocalModels(options, process.env);

@@ -43,6 +43,7 @@ export async function recorderServices(binding: RecordedBinding): Promise<Servic
 	const { folder, roots, ...others } = settings;
 	const name = serviceName(binding);
 	const disk = `${name}:files`;
+	if (settings.mode === "prune") refuseSharedFolder(file, settings);
 	makeFolder(folder);
 	const recorder: RecorderWorkerSettings = {
 		...others,
@@ -67,6 +68,21 @@ export async function recorderServices(binding: RecordedBinding): Promise<Servic
 
 /** The name that vitest gives to a Worker under test begins with this, and has the project of vitest after it. */
 const RUNNER = /^vitest-plugin-runner-?/;
+
+/** The name of the Worker under test by the folder of its recordings, shared by the projects of a run. */
+const pruned = new Map<string, string>();
+
+/** Each project of vitest has a session of its own, which does not know what the others use. */
+export function refuseSharedFolder(worker: string, settings: RecordingSettings): void {
+	if (!RUNNER.test(worker)) return;
+	const other = pruned.get(settings.folder) ?? worker;
+	pruned.set(settings.folder, other);
+	if (other === worker) return;
+	const [first, second] = [other, worker].map((name) => JSON.stringify(name.replace(RUNNER, "")));
+	throw new Error(
+		`GANGLION_RECORDINGS=prune: the projects ${first} and ${second} of vitest share ${shownFolder(settings)}, and one would remove what only the other uses: set options.recordings.folder of one`,
+	);
+}
 
 const shownFolder = ({ folder, roots: [root = ""] }: RecordingSettings): string =>
 	relative(root, folder).replaceAll("\\", "/");

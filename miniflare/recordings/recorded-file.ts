@@ -31,8 +31,6 @@ export type RecordedAnswers = Map<number, Answer>;
 /** By key. */
 type Recordings = ReadonlyMap<string, Recording>;
 
-const NONE: Recordings = new Map();
-
 /** A caller that waits for the write of another one looks again after this time. */
 const WAIT_MS = 5;
 /** Its writer has ended without an end of its write: the runtime ends the work of a request whose caller has left. */
@@ -41,8 +39,8 @@ const LOST_MS = 2_000;
 export class RecordedFile {
 	readonly name: string;
 	readonly #parts: FileParts;
-	/** The recordings of the file with this stamp. */
-	#known: { stamp: string | undefined; recordings: Recordings } = { stamp: undefined, recordings: NONE };
+	/** The recordings of the file with this stamp. `undefined`: the file must be read. */
+	#known: { stamp: string | undefined; recordings: Recordings } | undefined;
 	/** By key. They have precedence over the file. */
 	readonly #recorded = new Map<string, { call: Call; answers: RecordedAnswers }>();
 	/** Tests whose earlier recordings are dropped when the first of their calls is recorded. */
@@ -65,19 +63,20 @@ export class RecordedFile {
 		this.#parts = parts;
 	}
 
-	/** As the file is now: a person may have changed it. Throws if it is not a file of recordings. */
-	async read(): Promise<Recordings> {
+	/**
+	 * A person may have changed the file. A change within the same second that keeps the size is not noticed, unless `again`. Throws if it is
+	 * not a file of recordings.
+	 */
+	async read(again = false): Promise<Recordings> {
 		const { store } = this.#parts;
+		// Before the text, so that a later change is noticed.
 		const stamp = await store.stamp(this.name);
-		if (stamp !== this.#known.stamp) {
-			const text = stamp === undefined ? undefined : await store.read(this.name);
-			const recordings = text === undefined ? [] : readRecordings(text);
-			this.#known = {
-				stamp,
-				recordings: new Map(recordings.map((recording) => [keyOf(recording), recording])),
-			};
-		}
-		return this.#known.recordings;
+		if (!again && this.#known && this.#known.stamp === stamp) return this.#known.recordings;
+		const text = stamp === undefined ? undefined : await store.read(this.name);
+		const list = text === undefined ? [] : readRecordings(text);
+		const recordings = new Map(list.map((recording) => [keyOf(recording), recording]));
+		this.#known = { stamp, recordings };
+		return recordings;
 	}
 
 	/** The recording has answered a call. */
@@ -106,9 +105,10 @@ export class RecordedFile {
 		this.#used.add(key);
 		let target = ++this.#version;
 		const { now, wait } = this.#parts;
-		while (this.#written < target)
+		while (this.#written < target) {
 			if (this.#current && !hasPassed(LOST_MS, this.#current.beganAt, now())) await wait(WAIT_MS);
 			else if (await this.#write()) target = this.#version;
+		}
 	}
 
 	/** Returns whether a later text was written meanwhile. */
@@ -117,7 +117,8 @@ export class RecordedFile {
 		const own = { beganAt: this.#parts.now() };
 		this.#current = own;
 		try {
-			const recordings = new Map(await this.read());
+			// Another session may have written the file.
+			const recordings = new Map(await this.read(true));
 			for (const [key, { test = "" }] of recordings) if (this.#dropped.has(test)) recordings.delete(key);
 			for (const [key, { call, answers }] of this.#recorded)
 				recordings.set(key, {
@@ -141,14 +142,14 @@ export class RecordedFile {
 	}
 
 	async #replace(recordings: Recordings): Promise<void> {
-		const { store } = this.#parts;
-		await store.write(this.name, writeRecordings(recordings));
-		this.#known = { stamp: await store.stamp(this.name), recordings };
+		await this.#parts.store.write(this.name, writeRecordings(recordings));
+		// The stamp after the write may be that of a write of another session.
+		this.#known = undefined;
 	}
 
 	/** The recordings that were neither used nor made since the last call of this method. `remove`: from the file. */
 	async takeUnused(isOver: (recording: Recording) => boolean, remove: boolean): Promise<Recording[]> {
-		const recordings = new Map(await this.read());
+		const recordings = new Map(await this.read(remove));
 		const unused = [...recordings].filter(([key, recording]) => !this.#used.has(key) && isOver(recording));
 		this.#used.clear();
 		for (const [key] of unused) recordings.delete(key);

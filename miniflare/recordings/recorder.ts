@@ -9,18 +9,10 @@ import { bindingFailure } from "../binding-failure.ts";
 import { isRecordable, LARGEST_ANSWER, recordingResponse, replay } from "./answers.ts";
 import { isRecorded, readCall } from "./calls.ts";
 import { describeCall, describeMiss } from "./difference.ts";
+import { isOffline, type RecordingMode } from "./mode.ts";
 import { type FileParts, type RecordedAnswers, RecordedFile } from "./recorded-file.ts";
 import { type Answer, type Call, keyOf, type Recording } from "./recording-file.ts";
 import { hasSecret } from "./secrets.ts";
-
-/**
- * `replay`: only recordings answer. `once`: calls without a recording are recorded. `record`: all calls are recorded again. `prune`: as
- * `replay`, and recordings that the tests do not use are removed.
- */
-export type RecordingMode = "replay" | "once" | "record" | "prune";
-
-/** Only recordings answer. */
-export const isOffline = (mode: RecordingMode): boolean => mode === "replay" || mode === "prune";
 
 /** The tests of a file after their run, by the names of their recordings. */
 export interface EndedTests {

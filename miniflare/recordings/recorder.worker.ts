@@ -46,7 +46,7 @@ const warn = (line: string): void => console.warn(`ganglion: ${line}`);
 function recorderOf({ FILES, SETTINGS }: RecorderEnv): Recorder {
 	if (recorder) return recorder;
 	for (const file of SETTINGS.withoutTests)
-		warn(`${SETTINGS.folder}/${file} is of a file of tests that does not exist: delete it`);
+		warn(`${SETTINGS.folder}/${file} belongs to a file of tests that no longer exists: delete it`);
 	recorder = new Recorder({
 		settings: SETTINGS,
 		store: storeIn(FILES),

@@ -43,7 +43,7 @@ export function readRecordings(text: string): Recording[] {
 			`has version ${JSON.stringify(file.version)} of the format, and this version of ganglion reads ${VERSION}: record it again`,
 		);
 	if (!file.recordings.every(isRecording))
-		throw new Error("has a recording that is none: restore the file, or record it again");
+		throw new Error("has an entry that is not a recording: restore the file, or record it again");
 	return file.recordings;
 }
 

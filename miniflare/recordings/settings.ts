@@ -7,7 +7,7 @@ import type { Env } from "../../src/config/headers.ts";
 import { Problems } from "../../src/config/problems.ts";
 import type { RecordingOptions } from "../api.ts";
 import { PLACE } from "../options.ts";
-import type { RecordingMode } from "./recorder.ts";
+import type { RecordingMode } from "./mode.ts";
 
 export interface RecordingSettings {
 	mode: RecordingMode;

@@ -230,7 +230,9 @@ describe("the example, with the plugin", () => {
 		expect(output).toContain(
 			'answers/RECORDED/test/probe.test.ts.json has 1 unused recording: run("@cf/a/b") of the test "gone". GANGLION_RECORDINGS=prune removes it',
 		);
-		expect(output).toContain("test/old.test.ts.json is of a file of tests that does not exist: delete it");
+		expect(output).toContain(
+			"test/old.test.ts.json belongs to a file of tests that no longer exists: delete it",
+		);
 		expect(recordings[0]).not.toHaveProperty("test");
 		expect(output).toMatch(/of process \d+/);
 		await expect.poll(() => isRunning(pidIn(output))).toBe(false);

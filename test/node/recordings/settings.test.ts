@@ -3,6 +3,7 @@ import { realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { refuseSharedFolder } from "../../../miniflare/recordings/recorded-binding.ts";
 import { readRecordingOption } from "../../../miniflare/recordings/settings.ts";
 import { nameOf } from "../../../miniflare/recordings/test-names.ts";
 
@@ -79,4 +80,19 @@ describe("the name of a file of tests", () => {
 	])("of %s in %j is %s", (path, folders, expected) => {
 		expect(nameOf(path, folders)).toBe(expected);
 	});
+});
+
+it("is refused in the mode prune if two projects of vitest share its folder", () => {
+	const prune = (worker: string, folder: string) => {
+		const settings = read({ folder, mode: "prune" });
+		if (settings) refuseSharedFolder(worker, settings);
+	};
+	prune("vitest-plugin-runner-unit", "shared");
+	// A reload of the same project, another folder, and a Worker beside the one under test.
+	prune("vitest-plugin-runner-unit", "shared");
+	prune("vitest-plugin-runner-e2e", "own");
+	prune("app", "shared");
+	expect(() => prune("vitest-plugin-runner-e2e", "shared")).toThrow(
+		'GANGLION_RECORDINGS=prune: the projects "unit" and "e2e" of vitest share shared/AI, and one would remove what only the other uses: set options.recordings.folder of one',
+	);
 });
