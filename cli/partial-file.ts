@@ -1,6 +1,6 @@
 /** Files that are complete, or do not exist. */
 import { existsSync } from "node:fs";
-import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
+import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isRunning } from "../scripts/child.ts";
 import { cannotBeWritten } from "../scripts/file-failure.ts";
@@ -32,7 +32,10 @@ export async function writeComplete(
 
 const PARTIAL = /^(.+)\.(\d+)\.partial$/s;
 
-/** By folder: what processes have left there that were killed, by the name of the file. A folder with many files is listed once. */
+/** Milliseconds. Processes in other containers that write to the same volume cannot be seen, and an export writes all the time. */
+const ABANDONED_AFTER = 3_600_000;
+
+/** Partial files of ended processes, by folder and by the file's name. */
 const abandoned = new Map<string, Promise<ReadonlyMap<string, string[]>>>();
 
 async function removeAbandoned(file: string): Promise<void> {
@@ -44,9 +47,12 @@ async function removeAbandoned(file: string): Promise<void> {
 
 async function abandonedIn(folder: string): Promise<ReadonlyMap<string, string[]>> {
 	const files = new Map<string, string[]>();
-	for (const name of await readdir(folder)) {
+	// A folder that can be written and not listed is written.
+	for (const name of await readdir(folder).catch(() => [])) {
 		const [, file, pid] = PARTIAL.exec(name) ?? [];
 		if (file === undefined || isRunning(Number(pid))) continue;
+		const written = (await stat(join(folder, name)).catch(() => undefined))?.mtimeMs;
+		if (written === undefined || Date.now() - written < ABANDONED_AFTER) continue;
 		files.set(file, [...(files.get(file) ?? []), name]);
 	}
 	return files;

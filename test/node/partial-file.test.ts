@@ -1,7 +1,7 @@
 /** A file that a command writes: complete, or absent, and nothing of a process that was killed stays beside it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -12,6 +12,16 @@ beforeEach(() => {
 	folder = mkdtempSync(join(tmpdir(), "ganglion-partial-"));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const TWO_HOURS = 2 * 60 * 60;
+
+/** A partial text that was written so many seconds ago. */
+function write(name: string, ago: number): void {
+	const path = join(folder, name);
+	writeFileSync(path, "half");
+	const time = Date.now() / 1000 - ago;
+	utimesSync(path, time, time);
+}
 
 /** The process id of a process that was killed. */
 async function killedPid(): Promise<number> {
@@ -30,12 +40,19 @@ it("removes what a killed process has left of the same file, and nothing else", 
 		`a.ndjson.x.partial`,
 		`a.ndjson.${pid}`,
 	];
-	for (const name of [...others, `a.ndjson.${pid}.partial`]) writeFileSync(join(folder, name), "half");
+	for (const name of [...others, `a.ndjson.${pid}.partial`]) write(name, TWO_HOURS);
 	await writeComplete(join(folder, "a.ndjson"), (handle) => handle.writeFile("all"));
 	expect(readFileSync(join(folder, "a.ndjson"), "utf8")).toBe("all");
 	expect(readdirSync(folder).sort()).toEqual([...others, "a.ndjson"].sort());
 	await writeComplete(join(folder, "other.ndjson"), (handle) => handle.writeFile("all"));
 	expect(readdirSync(folder)).not.toContain(`other.ndjson.${pid}.partial`);
+});
+
+it("leaves a file that was written within the last hour: its process may be in another container", async () => {
+	const name = `a.ndjson.${await killedPid()}.partial`;
+	write(name, TWO_HOURS / 4);
+	await writeComplete(join(folder, "a.ndjson"), (handle) => handle.writeFile("all"));
+	expect(readdirSync(folder).sort()).toEqual(["a.ndjson", name]);
 });
 
 it("leaves nothing of a write that fails", async () => {
