@@ -237,7 +237,21 @@ describe("a dynamic route", () => {
 			await press(part, "Deploy");
 			await part.getByText(`dynamic/${name}`, { exact: true }).waitFor();
 		}
-		await expect.poll(() => part.getByLabel("Elements (JSON)").count()).toBe(0);
+		// A name is stored although the version is refused, and can be changed back.
+		await press(part, "Edit the route support");
+		const edited = part.getByLabel("Elements (JSON)");
+		const before = await edited.inputValue();
+		const renamed = part.getByRole("textbox", { name: "Name", exact: true });
+		await renamed.fill("help");
+		await edited.fill("[]");
+		await press(part, "Deploy");
+		await part.getByText("dynamic/help", { exact: true }).waitFor();
+		await part.getByRole("alert").waitFor();
+		await renamed.fill("support");
+		await edited.fill(before);
+		await press(part, "Deploy");
+		await part.getByText("dynamic/support", { exact: true }).waitFor();
+		await expect.poll(() => edited.count()).toBe(0);
 		expect(await versions.count()).toBe(2);
 		await part.getByRole("button", { name: old, exact: true }).click();
 		await part

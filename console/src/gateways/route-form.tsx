@@ -32,6 +32,8 @@ export function RouteForm({ route, path, onStored, onDeployed, onCancel }: Props
 	/** The route that this form has created. */
 	const [created, setCreated] = useState<DynamicRouteRow>();
 	const [name, setName] = useState(route?.name ?? "");
+	/** The route has it, even if a version was then refused. */
+	const [storedName, setStoredName] = useState(name);
 	const [before] = useState(() => JSON.stringify(route?.elements ?? EXAMPLE, null, 2));
 	const [text, setText] = useState(before);
 
@@ -40,9 +42,10 @@ export function RouteForm({ route, path, onStored, onDeployed, onCancel }: Props
 	async function send(): Promise<void> {
 		const elements = json(text, "Elements");
 		const existing = route ?? created;
-		if (route && name !== route.name) {
+		if (route && name !== storedName) {
 			const renamed = await api.fetch(`${path}/${route.id}`, jsonRequest("PATCH", { name }));
 			await answerOf<{ route: unknown }>(renamed, "route");
+			setStoredName(name);
 			onStored();
 			if (!isDraft && text === before) return onDeployed([]);
 		}

@@ -15,6 +15,7 @@ import { Confirm } from "../parts/confirm.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { instant } from "../parts/format.ts";
+import { hasWords } from "../parts/has-words.ts";
 import { InView } from "../parts/in-view.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
@@ -31,8 +32,9 @@ interface ShownForm {
 /** The gateways of the account, their settings and their logs, and the custom providers that all of them can call. */
 export default function Gateways() {
 	const { api } = useSession();
-	const [{ find, gateway: selected, ...filters }, setParameters] = useParameters({
-		...{ find: "", gateway: "" },
+	const [{ search, gateway: selected, ...filters }, setParameters] = useParameters({
+		search: "",
+		gateway: "",
 		...NO_FILTERS,
 	});
 	const [form, setForm] = useState<ShownForm>();
@@ -139,15 +141,15 @@ export default function Gateways() {
 							<Input
 								label="Search gateways"
 								type="search"
-								value={find}
-								onChange={(event) => setParameters({ find: event.target.value })}
+								value={search}
+								onChange={(event) => setParameters({ search: event.target.value })}
 							/>
 						</div>
 						<DataTable
 							framed
 							label="Gateways"
 							columns={columns}
-							rows={rows.filter((gateway) => matches(gateway, find))}
+							rows={rows.filter((gateway) => hasWords([gateway.id, ...rulesOf(gateway)].join(" "), search))}
 							rowKey={({ id }) => id}
 							empty={
 								rows.length === 0
@@ -172,15 +174,6 @@ export default function Gateways() {
 			)}
 		</Page>
 	);
-}
-
-/** Whether the name and the rules of the gateway have each word. */
-function matches(gateway: GatewaySettings, words: string): boolean {
-	const text = [gateway.id, ...rulesOf(gateway)].join(" ").toLowerCase();
-	return words
-		.toLowerCase()
-		.split(/\s+/)
-		.every((word) => text.includes(word));
 }
 
 const COLUMNS: readonly Column<GatewaySettings>[] = [

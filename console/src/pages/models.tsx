@@ -7,6 +7,7 @@ import { ModelBadges } from "../models/badges.tsx";
 import { useCatalog } from "../models/catalog.ts";
 import { capabilitiesOf, contextOf } from "../models/facts.ts";
 import { integer } from "../parts/format.ts";
+import { hasWords } from "../parts/has-words.ts";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
 import { useParameters } from "../parts/use-parameters.ts";
@@ -115,13 +116,9 @@ interface Filters {
 }
 
 function matches(row: ModelRow, { search, task, capability }: Filters): boolean {
-	const subject = `${row.name} ${row.description} ${row.tags.join(" ")}`.toLowerCase();
 	return (
 		(task === ALL || row.task.name === task) &&
 		(capability === ALL || capabilitiesOf(row).includes(capability)) &&
-		search
-			.toLowerCase()
-			.split(/\s+/)
-			.every((word) => subject.includes(word))
+		hasWords(`${row.name} ${row.description} ${row.tags.join(" ")}`, search)
 	);
 }
