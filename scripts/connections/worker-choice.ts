@@ -92,8 +92,8 @@ export class WorkerChoice {
 
 	#isLarge(head: MessageHead, { key, isKnown }: ChoosingCaller): boolean {
 		const { headers } = head;
-		if (headers.has("upgrade") || headers.has("transfer-encoding") || headers.has("content-encoding"))
-			return true;
+		if (headers.get("upgrade")?.toLowerCase() === "websocket") return true;
+		if (headers.has("transfer-encoding") || headers.has("content-encoding")) return true;
 		if (Number(headers.get("content-length") ?? 0) > LARGE_BYTES) return true;
 		if (!isKnown) return true;
 		return this.#now() - (this.#largeAt.get(key) ?? Number.NEGATIVE_INFINITY) < LARGE_MS;

@@ -66,10 +66,10 @@ function configure(model: string): void {
 	renameSync(join(folder, "new.json"), join(folder, "ganglion.json"));
 }
 
-function serve(): Script {
-	const args = ["--port", String(port), "--workers", "2", "--state", join(folder, "state")];
+function serve(options: readonly string[] = [], env: Record<string, string> = {}): Script {
+	const args = ["--port", String(port), "--workers", "2", "--state", join(folder, "state"), ...options];
 	return runScript(CLI, ["serve", ...args, "--config", join(folder, "ganglion.json")], {
-		env: { TMPDIR: join(folder, "tmp") },
+		env: { TMPDIR: join(folder, "tmp"), ...env },
 	});
 }
 
@@ -84,6 +84,26 @@ const startStream = (signal?: AbortSignal): Promise<Response> =>
 	});
 
 describe("serve --workers", () => {
+	it("with --separate-large, serves more connections than a worker can open, and refuses the option for one worker", async () => {
+		configure("model-0");
+		const script = serve(["--separate-large"], { OPEN_FILES: "256" });
+		await script.until(READY);
+		// One worker could open 36 connections with 256 files, two of them 72.
+		const answers = await Promise.all(Array.from({ length: 200 }, run));
+		const statuses = new Set(answers.map(({ status }) => status));
+		expect(statuses.has(200)).toBe(true);
+		for (const status of statuses) expect([200, 429, 503]).toContain(status);
+		expect((await run()).status).toBe(200);
+		script.kill("SIGTERM");
+		expect(await script.exit).toBe(0);
+
+		const refused = serve(["--separate-large", "--workers", "1"]);
+		expect(await refused.exit).toBe(1);
+		expect(await refused.until(/$/)).toContain(
+			"--separate-large: expected two workers or more (--workers 2)",
+		);
+	});
+
 	it("serves from all processes, reloads them, notices a caller that leaves, and completes the answers at a stop", async () => {
 		configure("model-0");
 		const script = serve();

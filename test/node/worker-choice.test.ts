@@ -88,7 +88,8 @@ describe.each(["large", "small"] as const)("the guard of the worker for %s reque
 			["a larger body", "large", LARGE],
 			["a body of an unknown size", "large", head({ "transfer-encoding": "chunked" })],
 			["a compressed body", "large", head({ "content-length": "20", "content-encoding": "gzip" })],
-			["a websocket", "large", head({ upgrade: "websocket" })],
+			["a websocket", "large", head({ upgrade: "WebSocket" })],
+			["an offer of HTTP/2", "small", head({ upgrade: "h2c" })],
 		] as const)("%s is %s", (_, expected, one) => {
 			expect(divided().targetOf(one)).toBe(expected);
 		});
