@@ -8,7 +8,7 @@ import { ACCOUNT } from "./gateway.ts";
 import { wranglerIn } from "./wrangler.ts";
 
 const home = mkdtempSync(join(tmpdir(), "ganglion-vectorize-"));
-afterAll(() => rmSync(home, { recursive: true }));
+afterAll(() => rmSync(home, { recursive: true, maxRetries: 5 }));
 
 const account_id = ACCOUNT;
 const { indexes } = new Cloudflare({ baseURL: inject("baseURL"), apiToken: "none", maxRetries: 0 }).vectorize;
