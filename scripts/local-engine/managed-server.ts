@@ -55,6 +55,7 @@ export class ManagedServer {
 	/** Resolves when the present process answers. */
 	#ready: Promise<void>;
 	#isStopped = false;
+	#hasAnswered = false;
 	#pauseMs = FIRST_PAUSE_MS;
 	#lines: string[] = [];
 	/** Why the latest process ended, and how many in a row have ended like that. */
@@ -73,7 +74,10 @@ export class ManagedServer {
 		return this.#child?.pid;
 	}
 
-	/** Resolves with the address when the server answers. Waits for the next start if one fails, and throws a problem if that fails too. */
+	/**
+	 * Resolves with the address when the server answers. Throws a problem if a start fails. If the server has answered once, waits for a second
+	 * start: the failure of one may be by chance.
+	 */
 	async ready(): Promise<URL> {
 		// A start alone does not keep this process running.
 		const awaited = setInterval(() => {}, READY_MS);
@@ -84,7 +88,8 @@ export class ManagedServer {
 					await ready;
 					if (ready === this.#ready) return this.#url;
 				} catch (error) {
-					if (this.#isStopped || ready === this.#ready || failed++ > 0) throw error;
+					const isLast = !this.#hasAnswered || failed++ > 0;
+					if (this.#isStopped || ready === this.#ready || isLast) throw error;
 				}
 			}
 		} finally {
@@ -179,6 +184,7 @@ export class ManagedServer {
 		});
 		await this.#answers(ended);
 		await started();
+		this.#hasAnswered = true;
 	}
 
 	/** Returns the text for the log. It has the last lines only if they are new: a server that cannot start has the same ones at each start. */

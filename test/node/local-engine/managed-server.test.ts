@@ -46,11 +46,26 @@ it("that must be killed keeps the script running that stops it", async () => {
 	expect([await script.exit, await script.until(/(?!)/)]).toEqual([0, expect.stringContaining("stopped")]);
 }, 30_000);
 
-it("waits for the next start if one fails, and reports the second failure", async () => {
+it("that has never answered reports the failure of its first start", async () => {
 	let starts = 0;
 	server = new ManagedServer({
 		...{ name: "llama-server", folder, key: "k", started() {}, ended() {}, log() {} },
 		command: () => ({ command: "/bin/sh", args: ["-c", `echo "start ${++starts}" >&2; exit 1`], env: {} }),
 	});
-	await expect(server.ready()).rejects.toThrow("llama-server has ended (exit 1): start 2");
+	await expect(server.ready()).rejects.toThrow("llama-server has ended (exit 1): start 1");
+});
+
+it("that has answered waits for the next start if one fails, and reports the second failure", async () => {
+	let starts = 0;
+	const first = (port: number): string =>
+		`require("http").createServer((_, answer) => answer.end()).listen(${port}, "127.0.0.1")`;
+	server = new ManagedServer({
+		...{ name: "llama-server", folder, key: "k", started() {}, ended() {}, log() {} },
+		command: (port) =>
+			++starts === 1
+				? { command: process.execPath, args: ["-e", first(port)], env: {} }
+				: { command: "/bin/sh", args: ["-c", `echo "start ${starts}" >&2; exit 1`], env: {} },
+	});
+	await server.ready();
+	await expect(server.restart()).rejects.toThrow("llama-server has ended (exit 1): start 3");
 });
