@@ -128,16 +128,18 @@ interface Passed {
 	signal: AbortSignal;
 }
 
-/**
- * For this process to notice that the server has ended. Its new address then resolves when it answers again, so the caller's own time bounds
- * the wait for a restart.
- */
+/** How long connections are refused before this process notices the end. After that `prepare` waits for the restart. */
 const NOTICE_MS = 2_000;
 const PAUSE_MS = 20;
 
+interface Answered {
+	reply: IncomingMessage;
+	address: Address;
+}
+
 /**
- * Calls again if a server has ended: one that refuses connections, until its end is noticed, and one that ended with the request in it once
- * more, because the request may be what ends it.
+ * The reply of the first address that answers. Calls again while all addresses refuse connections, until their end is noticed. A request whose
+ * connection broke is repeated once: it may itself end the server.
  */
 async function callUntilAnswered(
 	addresses: readonly Address[],
@@ -146,42 +148,33 @@ async function callUntilAnswered(
 ): Promise<Answered> {
 	let refusedMs = 0;
 	let hasRepeated = false;
-	for (let at = addresses; ; at = await prepare())
-		try {
-			return await call(at, passed);
-		} catch (error) {
-			if (!(error instanceof LocalProblem) || passed.signal.aborted) throw error;
-			if (!isRefused(error.cause)) {
-				if (hasRepeated) throw error;
+	for (let at = addresses; ; at = await prepare()) {
+		const calledAt = performance.now();
+		let areRefused = true;
+		let failure: unknown;
+		let isLast = refusedMs >= NOTICE_MS;
+		for (const address of at)
+			try {
+				return { reply: await callOne(address, passed), address };
+			} catch (error) {
+				failure = error;
+				if (isRefused(error)) continue;
+				areRefused = false;
+				isLast = hasRepeated || passed.signal.aborted;
+				if (isLast) break;
 				hasRepeated = true;
-			} else if (refusedMs >= NOTICE_MS) throw error;
-			await wait(PAUSE_MS);
-			refusedMs += PAUSE_MS;
-		}
+			}
+		if (isLast)
+			throw new LocalProblem("engine_unavailable", `${at.at(-1)?.server} has ended, and starts again`, {
+				...{ retryAfter: 1, cause: failure },
+			});
+		await wait(PAUSE_MS);
+		if (areRefused) refusedMs += performance.now() - calledAt;
+	}
 }
 
 const isRefused = (error: unknown): boolean =>
 	error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
-
-interface Answered {
-	reply: IncomingMessage;
-	address: Address;
-}
-
-/** The reply of the first address that answers. */
-async function call(addresses: readonly Address[], passed: Passed): Promise<Answered> {
-	let failure: unknown;
-	for (const address of addresses)
-		try {
-			return { reply: await callOne(address, passed), address };
-		} catch (error) {
-			failure = error;
-			if (passed.signal.aborted) break;
-		}
-	throw new LocalProblem("engine_unavailable", `${addresses.at(-1)?.server} has ended, and starts again`, {
-		...{ retryAfter: 1, cause: failure },
-	});
-}
 
 function callOne({ url, agent }: Address, { body, path, signal, ...sent }: Passed): Promise<IncomingMessage> {
 	const headers = { ...sent.headers };

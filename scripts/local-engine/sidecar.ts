@@ -54,11 +54,10 @@ export class Sidecar {
 		this.#options = options;
 	}
 
-	/** Resolves when the server answers. Throws a problem if it cannot be installed. The second one is for a kept connection that has ended. */
+	/** Resolves when the server answers. Throws a problem if it cannot be installed. */
 	async addresses(): Promise<Address[]> {
 		const server = await this.#start();
-		const address = { server: NAME, url: await server.ready(), agent: this.#agent, isOpen: true };
-		return [address, address];
+		return [{ server: NAME, url: await server.ready(), agent: this.#agent, isOpen: true }];
 	}
 
 	/** The process of the server, if it was started. */

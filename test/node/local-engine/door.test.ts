@@ -28,15 +28,17 @@ const embed = (signal?: AbortSignal): Promise<Response> =>
 		...(signal && { signal }),
 	});
 
-/** `addresses`: of the server, one for each time that it is asked for; the last one stays. */
-async function doorTo(addresses: readonly (URL | Promise<URL>)[]): Promise<{ prepared: number }> {
+/** `addresses`: of the server, for each time that they are asked for; the last ones stay. */
+async function doorTo(
+	addresses: readonly (URL | URL[] | Promise<URL>)[],
+	agent = new Agent(),
+): Promise<{ prepared: number }> {
 	const asked = { prepared: 0 };
-	const agent = new Agent();
 	door = await openDoor(
 		{
 			async prepare() {
-				const url = await (addresses[asked.prepared++] ?? addresses.at(-1));
-				return url ? [{ server: "llama-server", url, agent }] : [];
+				const urls = await (addresses[asked.prepared++] ?? addresses.at(-1) ?? []);
+				return [urls].flat().map((url) => ({ server: "llama-server", url, agent }));
 			},
 			loadFailure: async () => undefined,
 			status: async () => ({}),
@@ -88,6 +90,39 @@ it("repeats a request that has ended its server once", async () => {
 	await doorTo([ending]);
 	const response = await embed();
 	expect([response.status, requests]).toEqual([503, 2]);
+});
+
+it("counts a broken connection before a refused one as the one repetition", async () => {
+	let requests = 0;
+	// Each request ends its server, and the port of the second address has none.
+	const ending = await serverOf(({ socket }) => {
+		requests++;
+		socket.destroy();
+	});
+	const gone = new URL(`http://127.0.0.1:${await freePort()}`);
+	await doorTo([[ending, gone]]);
+	expect([(await embed()).status, requests]).toEqual([503, 2]);
+});
+
+it("repeats a request once, also at another address of its server", async () => {
+	let requests = 0;
+	const ending = await serverOf(({ socket }) => {
+		requests++;
+		socket.destroy();
+	});
+	await doorTo([[ending, ending]]);
+	expect([(await embed()).status, requests]).toEqual([503, 2]);
+});
+
+it("counts the time in which connections are refused, not the calls", async () => {
+	const slow = new Agent();
+	const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+	slow.createConnection = (_, callback) => {
+		void wait(700).then(() => callback?.(refused, undefined as never));
+		return undefined;
+	};
+	const asked = await doorTo([new URL("http://127.0.0.1:1")], slow);
+	expect([(await embed()).status, asked.prepared]).toEqual([503, 4]);
 });
 
 it("ends the wait for the server with the caller", async () => {
