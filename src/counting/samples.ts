@@ -27,11 +27,11 @@ export const isWav = (bytes: Uint8Array): boolean =>
 
 /**
  * The samples of each channel in a block of a compressed format: GSM 6.10, and ADPCM of Microsoft and IMA, whose blocks begin with the state
- * of each channel and have half a byte for each further sample.
+ * of each channel and have half a byte for each further sample. IMA's samples may have fewer bits, whose blocks are not known here.
  */
-const BLOCK_SAMPLES = new Map<number, (bytesOfChannel: number) => number>([
-	[2, (bytes) => (bytes - 7) * 2 + 2],
-	[0x11, (bytes) => (bytes - 4) * 2 + 1],
+const BLOCK_SAMPLES = new Map<number, (bytesOfChannel: number, bits: number) => number>([
+	[2, (bytes, bits) => (bits === 4 ? (bytes - 7) * 2 + 2 : 0)],
+	[0x11, (bytes, bits) => (bits === 4 ? (bytes - 4) * 2 + 1 : 0)],
 	[0x31, (bytes) => (bytes === 65 ? 320 : 0)],
 ]);
 
@@ -101,7 +101,7 @@ function formatAt(view: DataView, at: number, size: number): WavFormat | undefin
 	// The declared rate in bytes may be wrong: decoders use the sample rate.
 	const isPossible = channels > 0 && channels <= MAX_CHANNELS && samplesPerSecond <= MAX_RATE_HZ;
 	if (!widths) {
-		const blockSamples = BLOCK_SAMPLES.get(number)?.(frameBytes / channels) ?? 0;
+		const blockSamples = BLOCK_SAMPLES.get(number)?.(frameBytes / channels, bits) ?? 0;
 		const bytesPerSecond = (samplesPerSecond * frameBytes) / blockSamples;
 		const isKnown = isPossible && blockSamples > 0 && bytesPerSecond > 0;
 		return { isFixedWidth: false, isPartlyValid: false, ...(isKnown && { bytesPerSecond }) };

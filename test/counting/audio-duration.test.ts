@@ -26,13 +26,13 @@ describe("the duration of samples, synchronously", () => {
 		// 25 blocks of 256 bytes: 7 bytes of state with two samples, and two samples in each further byte.
 		[
 			"ADPCM of Microsoft",
-			wav(6_400, { format: 2, rate: 10_000, bytesPerSecond: 1e6, blockBytes: 256 }),
+			wav(6_400, { format: 2, bits: 4, rate: 10_000, bytesPerSecond: 1e6, blockBytes: 256 }),
 			1.25,
 		],
 		// 20 blocks of 512 bytes for two channels: 4 bytes of state with a sample for each, and two samples in each further byte.
 		[
 			"ADPCM of IMA",
-			wav(10_240, { format: 0x11, rate: 10_100, channels: 2, bytesPerSecond: 1, blockBytes: 512 }),
+			wav(10_240, { format: 0x11, bits: 4, rate: 10_100, channels: 2, bytesPerSecond: 1, blockBytes: 512 }),
 			1,
 		],
 		["a size that a streaming writer left", wav(32_000, { dataSize: 0xffff_ffff }), 1],
@@ -59,9 +59,12 @@ describe("the duration of samples, synchronously", () => {
 			wav(32_000, { format: 0x55, bytesPerSecond: 1e6 }),
 		],
 		["of GSM with other blocks", wav(32_000, { format: GSM, blockBytes: 64 })],
-		["of ADPCM with blocks that are all state", extensible(2, 16, 8_000)],
-		["of ADPCM at 4 GHz", wav(32_000, { format: 2, rate: 4_000_000_000, blockBytes: 256 })],
-		["of ADPCM without channels", wav(32_000, { format: 2, channels: 0, blockBytes: 256 })],
+		["of ADPCM of Microsoft with 2 bits per sample", wav(32_000, { format: 2, bits: 2, blockBytes: 256 })],
+		["of ADPCM of IMA with 2 bits per sample", wav(32_000, { format: 0x11, bits: 2, blockBytes: 256 })],
+		["of ADPCM of IMA with 3 bits per sample", wav(32_000, { format: 0x11, bits: 3, blockBytes: 256 })],
+		["of ADPCM with blocks that are all state", wav(32_000, { format: 2, bits: 4, blockBytes: 6 })],
+		["of ADPCM at 4 GHz", wav(32_000, { format: 2, bits: 4, rate: 4_000_000_000, blockBytes: 256 })],
+		["of ADPCM without channels", wav(32_000, { format: 2, bits: 4, channels: 0, blockBytes: 256 })],
 		["cut in its header", wav(32_000).subarray(0, 30)],
 		["with 4 bits per sample", wav(32_000, { bits: 4 })],
 		["with samples larger than 64 bits", wav(32_000, { bits: 65_528 })],
