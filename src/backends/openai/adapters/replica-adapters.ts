@@ -1,7 +1,7 @@
 /**
  * The adapters that one replica of an engine has, as this isolate knows. Per adapter: absent, loading, loaded, failed. One request loads,
- * and the others wait. The least recently used adapter that no request uses makes room for another. If all places are taken by loads, the next
- * one waits for the end of one of them.
+ * and the others wait. The least recently used adapter that no request uses makes room for another. If all places are taken by loads, each
+ * request for a further adapter waits for the end of one of them, and the first that finds a place loads it.
  *
  * A request's timers and fetches may be used only while that request runs, so each request waits for a promise of its own, and has a timer.
  */
@@ -15,10 +15,10 @@ const FAILED_MS = 60_000;
 /** Of one load. Weights of 500 MB from a slow disk take some seconds. */
 export const LOAD_MS = 120_000;
 const MAX_FAILED = 1_000;
-/** A load that takes longer keeps no other one waiting: the engine may have no end of it. */
+/** No other load waits longer for it: it may never end. */
 const HUNG_MS = 10_000;
 /** A request that waited for a load uses its adapter within this time, or has left. */
-const HANDED_MS = 1_000;
+const PENDING_USE_MS = 1_000;
 
 interface Waiter {
 	resolve(): void;
@@ -26,9 +26,8 @@ interface Waiter {
 }
 
 interface Loading {
-	startedAt: number;
-	/** Since when it has one of the places. Absent: it waits for one. */
-	placedAt?: number;
+	/** Since when it has one of the places. */
+	placedAt: number;
 	waiters: Set<Waiter>;
 }
 
@@ -38,7 +37,7 @@ export interface AdapterLoads {
 	startTimer: StartTimer;
 	/** Fires when the caller leaves. */
 	left: AbortSignal;
-	/** How long requests wait for a load, from its start. The load itself goes on. */
+	/** How long a request waits for a place, and then for a load, from the start of each. The load itself goes on. */
 	waitMs: number;
 	/** The failure of a request that has waited so long. */
 	late(): AiError;
@@ -65,9 +64,9 @@ export class ReplicaAdapters {
 	readonly #loading = new Map<string, Loading>();
 	readonly #failed = new Map<string, { at: number; failure: AiError }>();
 	/** Requests that waited for a load which has ended, and do not use the adapter yet. */
-	readonly #handed = new Map<string, { requests: number; at: number }>();
-	/** Loads that wait for a place. */
-	readonly #waiting = new Set<() => void>();
+	readonly #pendingUses = new Map<string, { requests: number; at: number }>();
+	/** Requests that wait for a place. */
+	#waiting = new Set<() => void>();
 
 	has(adapter: string): boolean {
 		return this.#loaded.has(adapter);
@@ -76,15 +75,22 @@ export class ReplicaAdapters {
 	/** The engine has started anew, or has removed it. */
 	forget(adapter: string): void {
 		this.#loaded.delete(adapter);
-		this.#handed.delete(adapter);
+		this.#pendingUses.delete(adapter);
 	}
 
 	/** Loads the adapter, unless the engine has it. Returns a function that ends its use. Throws 3040 if all places are in use. */
 	async use(adapter: string, maxLoaded: number, loads: AdapterLoads): Promise<() => void> {
-		if (!this.#loaded.has(adapter)) {
-			await this.#load(adapter, maxLoaded, loads);
-			const handed = this.#handed.get(adapter);
-			if (handed) handed.requests--;
+		const askedAt = loads.now();
+		while (!this.#loaded.has(adapter)) {
+			const loading = this.#loadingOf(adapter, loads.now()) ?? this.#start(adapter, maxLoaded, loads);
+			if (!loading) {
+				await this.#waitForPlace(askedAt, loads);
+				continue;
+			}
+			await this.#waitFor(loading, loads);
+			const pending = this.#pendingUses.get(adapter);
+			if (pending) pending.requests--;
+			break;
 		}
 		const uses = (this.#loaded.get(adapter) ?? 0) + 1;
 		// The most recently used is last.
@@ -99,15 +105,18 @@ export class ReplicaAdapters {
 		};
 	}
 
-	#load(adapter: string, maxLoaded: number, loads: AdapterLoads): Promise<void> {
+	/** Throws the failure of a load that has failed lately. */
+	#loadingOf(adapter: string, now: number): Loading | undefined {
 		const failed = this.#failed.get(adapter);
-		if (failed && !hasPassed(FAILED_MS, failed.at, loads.now())) throw failed.failure;
+		if (failed && !hasPassed(FAILED_MS, failed.at, now)) throw failed.failure;
 		this.#failed.delete(adapter);
-		const pending = this.#loading.get(adapter);
+		const loading = this.#loading.get(adapter);
 		// Its request may have been stopped with its caller.
-		const isLost = pending && hasPassed(LOAD_MS, pending.startedAt, loads.now());
-		const loading = pending && !isLost ? pending : this.#start(adapter, maxLoaded, loads);
-		const leftMs = loads.waitMs - Math.max(0, loads.now() - loading.startedAt);
+		return hasPassed(LOAD_MS, loading?.placedAt, now) ? undefined : loading;
+	}
+
+	#waitFor(loading: Loading, loads: AdapterLoads): Promise<void> {
+		const leftMs = loads.waitMs - Math.max(0, loads.now() - loading.placedAt);
 		if (leftMs <= 0) throw loads.late();
 		const { promise, resolve, reject } = settledElsewhere<void>();
 		const waiter: Waiter = { resolve, reject };
@@ -119,15 +128,21 @@ export class ReplicaAdapters {
 		});
 	}
 
-	#start(adapter: string, maxLoaded: number, loads: AdapterLoads): Loading {
-		const loading: Loading = { startedAt: loads.now(), waiters: new Set() };
+	/** Nothing if loads have taken all places. Throws 3040 if requests use the adapters in all of them. */
+	#start(adapter: string, maxLoaded: number, loads: AdapterLoads): Loading | undefined {
+		const removed = this.#makeRoom(maxLoaded, loads.now());
+		if (!removed) return undefined;
+		const loading: Loading = { placedAt: loads.now(), waiters: new Set() };
 		this.#loading.set(adapter, loading);
-		const work = this.#place(loading, maxLoaded, loads)
-			.then(() => loads.load(adapter))
+		const load = async (): Promise<void> => {
+			for (const name of removed) await loads.unload(name);
+			await loads.load(adapter);
+		};
+		const work = load()
 			.then(
 				() => {
 					this.#loaded.set(adapter, 0);
-					this.#handed.set(adapter, { requests: loading.waiters.size, at: loads.now() });
+					this.#pendingUses.set(adapter, { requests: loading.waiters.size, at: loads.now() });
 					for (const { resolve } of loading.waiters) resolve();
 				},
 				(error: unknown) => {
@@ -145,47 +160,42 @@ export class ReplicaAdapters {
 		return loading;
 	}
 
-	/** Throws 3040 if requests use the adapters in all places. */
-	async #place(loading: Loading, maxLoaded: number, loads: AdapterLoads): Promise<void> {
-		for (;;) {
-			const now = loads.now();
-			const taken = this.#taken(now);
-			const unused = [...this.#loaded].flatMap(([name, uses]) =>
-				uses > 0 || this.#isHanded(name, now) ? [] : name,
-			);
-			const excess = this.#loaded.size + taken.length + 1 - maxLoaded;
-			if (excess <= unused.length) {
-				loading.placedAt = now;
-				const removed = unused.slice(0, Math.max(0, excess));
-				for (const name of removed) {
-					this.#loaded.delete(name);
-					this.#handed.delete(name);
-				}
-				for (const name of removed) await loads.unload(name);
-				return;
-			}
-			if (taken.length === 0)
-				throw new AiError("outOfCapacity", `All ${maxLoaded} places for adapters are in use`);
-			await this.#change(Math.min(...taken) + HUNG_MS - now, loads);
+	/** Returns the adapters to unload, which are forgotten. */
+	#makeRoom(maxLoaded: number, now: number): string[] | undefined {
+		const placed = this.#placedAtOfLoads(now);
+		const unused = [...this.#loaded].flatMap(([name, uses]) =>
+			uses > 0 || this.#hasPendingUse(name, now) ? [] : name,
+		);
+		const excess = this.#loaded.size + placed.length + 1 - maxLoaded;
+		if (excess <= unused.length) {
+			const removed = unused.slice(0, Math.max(0, excess));
+			for (const name of removed) this.forget(name);
+			return removed;
 		}
+		if (placed.length > 0) return undefined;
+		throw new AiError("outOfCapacity", `All ${maxLoaded} places for adapters are in use`);
 	}
 
-	#isHanded(adapter: string, now: number): boolean {
-		const handed = this.#handed.get(adapter);
-		return handed !== undefined && handed.requests > 0 && !hasPassed(HANDED_MS, handed.at, now);
+	#hasPendingUse(adapter: string, now: number): boolean {
+		const pending = this.#pendingUses.get(adapter);
+		return pending !== undefined && pending.requests > 0 && !hasPassed(PENDING_USE_MS, pending.at, now);
 	}
 
-	/** Since when other loads have a place. */
-	#taken(now: number): number[] {
+	/** Of the loads for whose end others wait. */
+	#placedAtOfLoads(now: number): number[] {
 		return [...this.#loading.values()].flatMap(({ placedAt }) =>
-			placedAt === undefined || hasPassed(HUNG_MS, placedAt, now) ? [] : placedAt,
+			hasPassed(HUNG_MS, placedAt, now) ? [] : placedAt,
 		);
 	}
 
-	/** Resolves when a place may be free, at the latest after these milliseconds. */
-	async #change(milliseconds: number, { left, startTimer }: AdapterLoads): Promise<void> {
+	/** Resolves when a place may be free. */
+	async #waitForPlace(askedAt: number, { left, startTimer, waitMs, late, now }: AdapterLoads): Promise<void> {
+		const at = now();
+		const leftMs = waitMs - Math.max(0, at - askedAt);
+		if (leftMs <= 0) throw late();
 		const { promise, resolve } = settledElsewhere<void>();
-		const timer = startTimer(milliseconds, resolve, left);
+		const untilHungMs = Math.min(...this.#placedAtOfLoads(at)) + HUNG_MS - at;
+		const timer = startTimer(Math.min(leftMs, untilHungMs), resolve, left);
 		this.#waiting.add(resolve);
 		await promise;
 		timer.cancel();
@@ -193,7 +203,10 @@ export class ReplicaAdapters {
 	}
 
 	#wake(): void {
-		for (const resolve of this.#waiting) resolve();
+		const woken = this.#waiting;
+		// Nothing continues for a caller who has left.
+		this.#waiting = new Set();
+		for (const resolve of woken) resolve();
 	}
 
 	#keepFailure(adapter: string, failure: AiError, at: number): void {

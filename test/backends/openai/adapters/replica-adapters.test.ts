@@ -6,16 +6,22 @@ import {
 } from "../../../../src/backends/openai/adapters/replica-adapters.ts";
 import { AiError } from "../../../../src/core/errors.ts";
 
+interface Started {
+	milliseconds: number;
+	onTime(): void;
+}
+
 /** An engine whose calls are recorded. The time is set. */
 function engine(load: (adapter: string) => Promise<void> = async () => {}) {
 	const calls: string[] = [];
 	const clock = { now: 0 };
-	const timers = new Set<() => void>();
+	const timers = new Set<Started>();
 	const loads: AdapterLoads = {
 		now: () => clock.now,
-		startTimer: (_, onTime) => {
-			timers.add(onTime);
-			return { cancel: () => void timers.delete(onTime) };
+		startTimer: (milliseconds, onTime) => {
+			const timer = { milliseconds, onTime };
+			timers.add(timer);
+			return { cancel: () => void timers.delete(timer) };
 		},
 		left: new AbortController().signal,
 		waitMs: 60_000,
@@ -76,7 +82,7 @@ describe("the adapters of a replica", () => {
 		(await adapters.use("c", 2, loads))();
 		expect(timers.size).toBe(2);
 		clock.now = 60_000;
-		for (const onTime of timers) onTime();
+		for (const { onTime } of timers) onTime();
 		for (const late of [first, second]) await expect(late).rejects.toMatchObject({ code: 3040 });
 		// The load has lasted for as long as a request waits.
 		await expect(async () => adapters.use("a", 2, loads)).rejects.toMatchObject({ code: 3040 });
@@ -92,9 +98,10 @@ describe("the adapters of a replica", () => {
 		const { calls, clock, loads, timers } = engine(
 			(adapter) => loadsOf.get(adapter)?.promise ?? Promise.resolve(),
 		);
+		const waits = () => [...timers].map(({ milliseconds }) => milliseconds);
 		const adapters = new ReplicaAdapters();
 		const used = ["a", "b", "c"].map((name) => adapters.use(name, 1, loads));
-		await expect.poll(() => timers.size).toBe(5);
+		expect(waits()).toEqual([60_000, 10_000, 10_000]);
 		expect(calls).toEqual(["load a"]);
 		// A load that ends makes place for one of the others, and a request that uses its adapter does not lose it.
 		loadsOf.get("a")?.resolve();
@@ -104,16 +111,71 @@ describe("the adapters of a replica", () => {
 		end?.();
 		const [second, third] = ["b", "c"].map((name) => adapters.use(name, 1, loads));
 		await expect.poll(() => calls).toEqual(["load a", "unload a", "load b"]);
+		const fire = () => {
+			const [, waiting] = timers;
+			if (!waiting) throw new Error("expected the timer of the third request");
+			waiting.onTime();
+		};
 		clock.now = 9_999;
-		await expect.poll(() => timers.size).toBe(3);
+		fire();
+		await expect.poll(waits).toEqual([60_000, 1]);
+		expect(calls).toEqual(["load a", "unload a", "load b"]);
 		clock.now = 10_000;
-		[...timers][1]?.();
+		fire();
 		await expect.poll(() => calls).toEqual(["load a", "unload a", "load b", "load c"]);
 		loadsOf.get("c")?.resolve();
 		(await third)?.();
 		loadsOf.get("b")?.resolve();
 		(await second)?.();
 		expect(timers.size).toBe(0);
+	});
+
+	it("count the time of a load from its place, not from the wait for it", async () => {
+		const hung = Promise.withResolvers<void>();
+		const slow = Promise.withResolvers<void>();
+		const { calls, clock, loads, timers } = engine((adapter) => (adapter === "a" ? hung : slow).promise);
+		const adapters = new ReplicaAdapters();
+		adapters.use("a", 1, loads).catch(() => {});
+		const second = adapters.use("b", 1, { ...loads, waitMs: 30_000 });
+		clock.now = 10_000;
+		for (const { milliseconds, onTime } of timers) if (milliseconds === 10_000) onTime();
+		await expect.poll(() => calls).toEqual(["load a", "load b"]);
+		clock.now = 39_000;
+		const third = adapters.use("b", 1, { ...loads, waitMs: 30_000 });
+		// The load has lasted for 29 seconds.
+		expect([...timers].map(({ milliseconds }) => milliseconds)).toEqual([60_000, 30_000, 1_000]);
+		slow.resolve();
+		await Promise.all([second, third]);
+		expect(calls).toEqual(["load a", "load b"]);
+	});
+
+	it("are loaded by another request if the first one leaves while it waits for a place", async () => {
+		const hung = Promise.withResolvers<void>();
+		const { calls, clock, loads, timers } = engine((adapter) =>
+			adapter === "a" ? hung.promise : Promise.resolve(),
+		);
+		const adapters = new ReplicaAdapters();
+		adapters.use("a", 1, loads).catch(() => {});
+		// The timer of a caller who has left does not fire.
+		adapters.use("b", 1, { ...loads, startTimer: () => ({ cancel() {} }) }).catch(() => {});
+		const joined = adapters.use("b", 1, loads);
+		clock.now = 10_000;
+		for (const { milliseconds, onTime } of timers) if (milliseconds === 10_000) onTime();
+		await joined;
+		expect(calls).toEqual(["load a", "load b"]);
+	});
+
+	it("are refused if the wait for a place has lasted too long", async () => {
+		const hung = Promise.withResolvers<void>();
+		const { calls, clock, loads, timers } = engine(() => hung.promise);
+		const adapters = new ReplicaAdapters();
+		adapters.use("a", 1, loads).catch(() => {});
+		const late = adapters.use("b", 1, { ...loads, waitMs: 5_000 });
+		expect([...timers].map(({ milliseconds }) => milliseconds)).toEqual([60_000, 5_000]);
+		clock.now = 5_000;
+		for (const { milliseconds, onTime } of timers) if (milliseconds === 5_000) onTime();
+		await expect(late).rejects.toMatchObject({ message: "late" });
+		expect(calls).toEqual(["load a"]);
 	});
 
 	it("that the engine has refused are not loaded for a minute", async () => {
