@@ -70,6 +70,8 @@ interface FailedProvider {
 interface FailedExchange {
 	/** Calls of engines. */
 	attempts: number;
+	/** Its account had admitted it, so it was dispatched. */
+	isAdmitted: boolean;
 	/** The account has verified the credential, so the failure may be disclosed to the caller. */
 	credentialVerified: boolean;
 }

@@ -197,7 +197,8 @@ export class Exchange implements ExchangeFacts {
 	fail(thrown: unknown, measureInput?: () => Measured): AiError {
 		const failure = toAiError(thrown);
 		const attempts = this.attempts.length;
-		failure.exchange = { attempts, credentialVerified: this.#credentialVerified };
+		const isAdmitted = this.#state === "admitted" || this.#state === "streaming";
+		failure.exchange = { attempts, isAdmitted, credentialVerified: this.#credentialVerified };
 		const isAborted = failure.key === "aborted";
 		const isSent = isAborted && this.#state === "admitted" && attempts > 0 && !this.attempts.at(-1)?.failure;
 		const { quantities = {}, estimated = false } = (isSent && measureInput?.()) || {};

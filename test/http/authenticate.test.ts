@@ -433,7 +433,7 @@ describe("an error before the credential is verified", () => {
 				handler: () => {
 					const error = new AiError("badInput", "a secret");
 					// Set by the exchange, after admission.
-					if (admitted) error.exchange = { attempts: 0, credentialVerified: true };
+					if (admitted) error.exchange = { attempts: 0, isAdmitted: true, credentialVerified: true };
 					throw error;
 				},
 			},

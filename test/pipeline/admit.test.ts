@@ -233,7 +233,7 @@ describe("admit", () => {
 			admit: () => Promise.reject(refusal),
 		});
 		await expect(admitted).rejects.toBe(refusal);
-		expect(exchange.fail(refusal).exchange).toEqual({ attempts: 0, credentialVerified });
+		expect(exchange.fail(refusal).exchange).toEqual({ attempts: 0, isAdmitted: false, credentialVerified });
 	});
 
 	describe("whose output the account bounds", () => {

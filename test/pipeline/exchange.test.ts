@@ -149,7 +149,7 @@ describe("an exchange", () => {
 		exchange.attempt(target("a"));
 		exchange.attempt(target("b"));
 		const failure = exchange.fail(new AiError("outOfCapacity", undefined, { upstream: { backend: "b" } }));
-		expect(failure.exchange).toEqual({ attempts: 2, credentialVerified: true });
+		expect(failure.exchange).toEqual({ attempts: 2, isAdmitted: true, credentialVerified: true });
 		expect(settled).toMatchObject([
 			{ outcome: "failed", microNeurons: 0, code: 3040, attempts: 2, backend: "b" },
 		]);

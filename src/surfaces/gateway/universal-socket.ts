@@ -22,14 +22,14 @@ import { offeredProtocols, selectedProtocol } from "../../http/credentials.ts";
 import { tooLarge } from "../../http/decompress.ts";
 import { FrameHolds } from "../../http/frame-holds.ts";
 import { type OpenSocket, openSocket } from "../../http/open-socket.ts";
-import { RefusedFrames, TOO_MANY_REFUSED } from "../../http/refused-frames.ts";
+import { isRefusedFrame, RefusedFrames, TOO_MANY_REFUSED } from "../../http/refused-frames.ts";
 import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import { encodeBase64 } from "../../media/base64.ts";
 import { decodeUtf8 } from "../../media/utf8.ts";
 import { isDone, SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { gatewayFailure } from "./gateway-failure.ts";
 import { readSteps } from "./step.ts";
-import { runSteps, type StepsRequest } from "./steps.ts";
+import { runStepsOfFrame, type StepsRequest } from "./steps.ts";
 
 /** Each of them may hold an answer in memory. */
 const MAX_OPEN_REQUESTS = 32;
@@ -45,8 +45,8 @@ const TRY_AGAIN = 1013;
 interface Answering {
 	/** The result is a promise if the frame waits for its time. */
 	send(frame: string): Promise<void> | undefined;
-	/** A frame gets an error. */
-	refused(): void;
+	/** A frame gets this error. Closes the socket if the gateway has refused too many by itself. */
+	countError(error: AiError): void;
 }
 
 const Frame = lazy(() =>
@@ -77,7 +77,9 @@ function serve({ close, closed, receive, send }: OpenSocket, context: SocketCont
 	const refusedFrames = new RefusedFrames(context.services.now);
 	const answering: Answering = {
 		send,
-		refused: () => refusedFrames.add() && close(TRY_AGAIN, TOO_MANY_REFUSED),
+		countError(error) {
+			if (isRefusedFrame(error) && refusedFrames.add()) close(TRY_AGAIN, TOO_MANY_REFUSED);
+		},
 	};
 	let open = 0;
 	let isClosing = false;
@@ -95,6 +97,7 @@ function serve({ close, closed, receive, send }: OpenSocket, context: SocketCont
 			(identified) => answer(frame, { ...context, caller: identified, signal: closed }, answering),
 			async (thrown) => {
 				const error = toAiError(thrown);
+				answering.countError(error);
 				await sendFailure(error, answering);
 				if (!isTokenRefused(error)) return;
 				isClosing = true;
@@ -146,7 +149,8 @@ async function answer(
 	try {
 		// The id of a log has a format. That of the frames is the client's, whatever it is.
 		const options = mergedOptions(optionsInConfig({ eventId }), context.options);
-		const response = await runSteps(read, { ...context, options });
+		const { response, failed } = await runStepsOfFrame(read, { ...context, options });
+		if (failed) answering.countError(failed);
 		metadata = { ...metadataOf(response), ...(eventId !== undefined && { eventId }) };
 		await sendAnswer(response, metadata, { account: context.caller.account, ...answering });
 	} catch (thrown) {
@@ -167,10 +171,9 @@ function metadataOf({ headers }: Response): Metadata {
 async function sendAnswer(
 	response: Response,
 	metadata: Metadata,
-	{ account, send, refused }: Answering & { account: string },
+	{ account, send }: Pick<Answering, "send"> & { account: string },
 ): Promise<void> {
 	const { eventId } = metadata;
-	if (!response.ok) refused();
 	const isStream = response.headers.get("content-type")?.startsWith(SSE_CONTENT_TYPE) && response.body;
 	if (!response.ok || !isStream) {
 		const head = response.ok
@@ -236,11 +239,10 @@ function readValue(response: Response, bytes: Uint8Array): unknown {
 
 async function sendFailure(
 	error: AiError,
-	{ send, refused }: Answering,
+	{ send }: Pick<Answering, "send">,
 	metadata: Metadata = {},
 ): Promise<void> {
 	const { status } = error;
-	refused();
 	const response = await gatewayFailure(error).json();
 	await send(
 		JSON.stringify({ type: "universal.error", metadata: { ...metadata, statusCode: status }, response }),

@@ -24,7 +24,7 @@ import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
 import { FrameHolds } from "../../http/frame-holds.ts";
 import { type OpenSocket, openSocket } from "../../http/open-socket.ts";
-import { RefusedFrames, TOO_MANY_REFUSED } from "../../http/refused-frames.ts";
+import { isRefusedFrame, RefusedFrames, TOO_MANY_REFUSED } from "../../http/refused-frames.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import type { Caller } from "../../pipeline/request.ts";
@@ -56,7 +56,7 @@ interface SocketContext {
 	signal: AbortSignal;
 	/** The result is a promise if the frame waits for its time. */
 	send(frame: object): Promise<void> | undefined;
-	/** Sends the error of a frame. Closes the socket if too many frames got one. */
+	/** Sends the error of a frame that the gateway refuses by itself. Closes the socket if it has too many. */
 	refuse(frame: object): void;
 	/** Ends the connection and everything that it runs. */
 	close(code: number, reason: string): void;
@@ -143,7 +143,7 @@ function laneOf(data: unknown): string {
 
 /** Never rejects. */
 async function answer(data: string | ArrayBuffer, context: SocketContext): Promise<void> {
-	const { call, refuse, signal } = context;
+	const { call, refuse, send, signal } = context;
 	if (signal.aborted) return;
 	const id = call.services.uuid();
 	let lane: string | undefined;
@@ -160,7 +160,9 @@ async function answer(data: string | ArrayBuffer, context: SocketContext): Promi
 	} catch (thrown) {
 		const error = toAiError(thrown);
 		call.services.log(error, id);
-		refuse({ ...errorFrame(error, id), ...(lane !== undefined && { stream_id: lane }) });
+		const frame = { ...errorFrame(error, id), ...(lane !== undefined && { stream_id: lane }) };
+		if (isRefusedFrame(error)) refuse(frame);
+		else send(frame);
 		if (isTokenRefused(error)) context.close(POLICY_VIOLATION, TOKEN_REFUSED);
 	}
 }
@@ -190,13 +192,14 @@ interface FrameContext extends SocketContext {
 }
 
 async function create(sent: Record<string, unknown>, context: FrameContext): Promise<void> {
-	const { call, caller, endpoint, headers, id, lane, memory, signal } = context;
+	const { call, caller, endpoint, headers, id, memory, signal } = context;
 	const { services } = call;
 	if (sent.background === true) throw invalidInput("background: not supported over a websocket");
 	const { generate, stream: _, ...rest } = sent;
 	const { model } = requireModel(rest);
 	const fields = memory.continued({ ...rest, model, stream: true });
 	if (generate === false) return prepare(fields, context);
+	let failed: AiError | undefined;
 	const response = await runModel(
 		{
 			...{ id, caller, signal },
@@ -213,11 +216,14 @@ async function create(sent: Record<string, unknown>, context: FrameContext): Pro
 			gateway: (name) => gatewayInHeaders(headers, name),
 			run: runStored,
 			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
-			failure: (error, requestId) => responsesFailure(error, requestId),
+			failure(error, requestId) {
+				failed = error;
+				return responsesFailure(error, requestId);
+			},
 		},
 		services,
 	);
-	await relay(response, fields, { ...context, lane });
+	await relay({ response, failed }, fields, context);
 }
 
 /** A response without output, in the memory of the connection. What it continues must exist. */
@@ -237,8 +243,9 @@ async function prepare(
 	send({ type: "response.completed", sequence_number: 1, response, ...extra });
 }
 
+/** `failed`: the error of the last step that has failed. */
 async function relay(
-	response: Response,
+	{ response, failed }: { response: Response; failed: AiError | undefined },
 	fields: Record<string, unknown>,
 	context: FrameContext,
 ): Promise<void> {
@@ -247,7 +254,10 @@ async function relay(
 	if (!response.ok || !response.body) {
 		const body: unknown = await response.json().catch(() => undefined);
 		const error = isRecord(body) && isRecord(body.error) ? body.error : { message: "The request failed." };
-		return refuse({ type: "error", status: response.status, error, ...extra });
+		const frame = { type: "error", status: response.status, error, ...extra };
+		if (failed && isRefusedFrame(failed)) return refuse(frame);
+		await send(frame);
+		return;
 	}
 	const splitter = new EventSplitter();
 	for await (const chunk of response.body) {

@@ -174,7 +174,7 @@ describe("the universal websocket", () => {
 		await expect.poll(() => frames[4]?.type).toBe("universal.created");
 	});
 
-	it("is closed with 1013 after 100 frames that got an error", async () => {
+	it("is closed with 1013 after 100 frames that the gateway has refused", async () => {
 		const { socket, frames } = await connect(() => Response.json(completion("Hello")));
 		let closed: CloseEvent | undefined;
 		socket?.addEventListener("close", (event) => {
@@ -185,8 +185,42 @@ describe("the universal websocket", () => {
 			socket?.send(number % 2 ? "" : new Uint8Array());
 			await vi.waitFor(() => expect(closed ?? frames[number - 1]).toBeDefined());
 		}
-		expect(closed).toMatchObject({ code: 1013, reason: "more than 100 frames got an error" });
+		expect(closed).toMatchObject({ code: 1013, reason: "too many frames were refused" });
 		expect(frames.length).toBeGreaterThanOrEqual(100);
+	});
+
+	it.each([
+		["an engine", 429, step({ prompt: "Hi" })],
+		["an engine", 503, step({ prompt: "Hi" })],
+		["an engine", 400, step({ prompt: "Hi" })],
+		[
+			"a provider",
+			429,
+			{
+				...step({ model: "gpt-5.6-sol", messages: [{ role: "user", content: "Hi" }] }),
+				...{ provider: "openai", endpoint: "chat/completions" },
+				headers: { authorization: "Bearer sk-of-the-caller-0123456789" },
+			},
+		],
+	])("stays open although %s answers more than 100 frames with %i", async (_, status, request) => {
+		let isFailing = true;
+		const { frames, send, socket } = await connect(() =>
+			isFailing
+				? Response.json({ error: { message: "busy" } }, { status })
+				: Response.json(completion("Hello")),
+		);
+		let closed: CloseEvent | undefined;
+		socket?.addEventListener("close", (event) => {
+			closed = event;
+		});
+		for (let sent = 0; sent < 150; sent += 30) {
+			for (let number = 0; number < 30; number++) send(request);
+			await expect.poll(() => closed?.reason ?? frames.length, { timeout: 20_000 }).toBe(sent + 30);
+		}
+		expect(new Set(frames.map(({ type }) => type))).toEqual(new Set(["universal.error"]));
+		isFailing = false;
+		send(request);
+		await expect.poll(() => frames[150]?.type).toBe("universal.created");
 	});
 
 	it("is closed with 1013 if more than 128 requests and refusals wait", async () => {

@@ -287,12 +287,12 @@ describe("the limits of a connection", () => {
 		expect((await closing).code).toBe(1000);
 	});
 
-	it("end it after 100 frames that got an error, whatever the error", async () => {
+	it("end it after 100 frames that the gateway has refused, whatever the error", async () => {
 		const { frames, send, socket, requests } = await connect(() => liveEvents().response);
 		const closing = closed(socket);
 		for (let index = 0; index < 1_000; index++)
 			send({ type: "response.other", stream_id: String(index % 7) });
-		expect(await closing).toMatchObject({ code: 1013, reason: "more than 100 frames got an error" });
+		expect(await closing).toMatchObject({ code: 1013, reason: "too many frames were refused" });
 		expect(frames.map(({ type }) => type)).toEqual(Array(100).fill("error"));
 		expect(requests).toHaveLength(0);
 	});
@@ -302,8 +302,23 @@ describe("the limits of a connection", () => {
 		const closing = closed(socket);
 		for (let index = 0; index < 32 + 101; index++)
 			send({ type: "response.create", model: MODEL, input: "Hi", stream_id: String(index) });
-		expect(await closing).toMatchObject({ code: 1013, reason: "more than 100 frames got an error" });
+		expect(await closing).toMatchObject({ code: 1013, reason: "too many frames were refused" });
 		expect(frames.filter(({ type }) => type === "error")).toHaveLength(100);
+	});
+
+	it.each([429, 503, 400])("allow any number of frames that an engine answers with %i", async (status) => {
+		let isFailing = true;
+		const { end, send } = await connect(() =>
+			isFailing ? Response.json({ error: { message: "busy" } }, { status }) : completed(),
+		);
+		for (let sent = 0; sent < 150; sent += 30) {
+			for (let number = 0; number < 30; number++)
+				send({ type: "response.create", model: MODEL, input: "Hi", stream_id: String(number) });
+			expect((await end(sent + 30)).type).toBe("error");
+		}
+		isFailing = false;
+		send({ type: "response.create", model: MODEL, input: "Hi" });
+		expect((await end(151)).type).toBe("response.completed");
 	});
 
 	it("end it after a frame that is too large", async () => {
