@@ -9,8 +9,10 @@ const DEFAULT_BUFFERED_BYTES = 64 * 1024 * 1024;
 const DEFAULT_VECTOR_BYTES = 68 * 1024 * 1024;
 /** Of one account at most a half. */
 const MAX_SHADOWS = 32;
-/** Of one account at most a half. Each holds a connection, and its body counts as buffered bytes. */
-const MAX_EXPORTS = 200;
+/** Of one account at most a half. Each holds a connection. */
+export const MAX_EXPORTS = 200;
+/** Small, because a collector that is slow holds bodies for as long as it may. */
+const MAX_EXPORT_BYTES = 8 * 1024 * 1024;
 
 export const bufferedBytes = new SharedCount({
 	name: "buffered_bytes",
@@ -48,6 +50,13 @@ export const runningExports = new SharedCount({
 	max: MAX_EXPORTS,
 });
 
+/** Of bodies for collectors that are sent, or wait for a place. */
+export const exportBytes = new SharedCount({
+	name: "export_bytes",
+	title: "bytes for collectors",
+	max: MAX_EXPORT_BYTES,
+});
+
 export const PROCESS_COUNTS: readonly SharedCount[] = [
 	bufferedBytes,
 	openSockets,
@@ -55,6 +64,7 @@ export const PROCESS_COUNTS: readonly SharedCount[] = [
 	vectorBytes,
 	runningShadows,
 	runningExports,
+	exportBytes,
 ];
 
 /** A shorter body or value is not counted: it is in memory only for a moment. */

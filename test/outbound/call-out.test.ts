@@ -21,6 +21,7 @@ import { wireOf } from "../../src/surfaces/binding/binding.ts";
 import { eventWork } from "../../src/surfaces/jobs/event-work.ts";
 import { newAccount } from "../accounts/fixtures.ts";
 import { BASE, CALLER, delta, NOW, OPEN_ACCESS, testServices } from "../gateway.ts";
+import { droppedOf } from "../gateways/client/dropped.ts";
 import { ADMIN, closedGateway } from "../http/access.ts";
 
 const KIB = 1024;
@@ -216,7 +217,7 @@ async function collect(fetch: typeof globalThis.fetch): Promise<string> {
 	const response = await wireOf(services).fetch(request, { caller: { ...CALLER, account } });
 	await response.text();
 	await end();
-	return `${response.status}, ${otelExporter.dropped} dropped: ${failures.join()}`;
+	return `${response.status}, ${droppedOf(otelExporter)} dropped: ${failures.join()}`;
 }
 
 const KINDS: Record<string, Kind> = {

@@ -1,13 +1,14 @@
 /**
  * The calls of collectors. Each account has a share of those under way, so a collector that does not answer takes no places of other accounts.
- * A call waits up to 1.5 seconds for a place, because one that works has bursts. One that keeps failing is not called for some seconds
- * ({@link Breaker}). What is not sent is counted, and of each collector the log has a line in {@link LOG_MS}: one that fails for hours fills no
- * disk.
+ * A call waits up to 1.5 seconds for a place, because one that works has bursts. The bodies have bytes of their own, so that they take none of
+ * requests. A collector that keeps failing is not called for some seconds ({@link Breaker}). What is not sent is counted, and of each collector
+ * the log has a line in {@link LOG_MS}: one that fails for hours fills no disk.
  */
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { hasPassed } from "../../core/elapsed.ts";
+import { addGarbage } from "../../core/garbage.ts";
 import { counter, type Metric } from "../../core/metric.ts";
-import { BufferHold, runningExports } from "../../core/process-counts.ts";
+import { exportBytes, runningExports } from "../../core/process-counts.ts";
 import { CounterSeries } from "../../core/series.ts";
 import { Breaker } from "../../fleet/breaker.ts";
 import { MAX_HOPS, withHops } from "../../outbound/hops.ts";
@@ -31,138 +32,181 @@ interface CollectorCallsServices {
 	failed(cause: unknown): void;
 }
 
-/** Why it was not sent. `full`: too many calls are under way. `paused`: the collector has failed. `refused`: its address is not allowed. */
+/** Why it was not sent. `full`: too many calls or bytes are under way. `paused`: the collector has failed. `refused`: its address is not allowed. */
 type DropReason = "failed" | "full" | "paused" | "refused";
 
-interface Exported {
-	account: string;
-	target: OtelTarget;
-	kind: "metrics" | "spans";
-}
-
-/** Under way, or waiting for a place. */
+/** A body under way, or one that waits for a place. */
 interface Call {
+	account: string;
 	since: number;
 	/** Releases what it holds. May be called again. */
 	end(): void;
 }
 
-interface Collector {
-	breaker: Breaker;
-	loggedAt?: number;
-}
-
-export class CollectorCalls {
+/** The places of this isolate, which are shared by the accounts. */
+class CallPlaces {
 	readonly #services: CollectorCallsServices;
-	/** By the account and the JSON of the collector. */
-	readonly #collectors = new BoundedMap<string, Collector>(MAX_COLLECTORS);
 	/** The oldest is first. */
 	readonly #calls = new Set<Call>();
-	readonly #drops = new CounterSeries({ names: ["account", "kind", "reason"], max: MAX_LABEL_SETS });
-	#dropped = 0;
 
 	constructor(services: CollectorCallsServices) {
 		this.#services = services;
 	}
 
-	/** Bodies that were dropped by this isolate. */
-	get dropped(): number {
-		return this.#dropped;
-	}
-
-	/** Whether a body would not be sent now. Counts it as dropped. */
-	isPaused(exported: Exported): boolean {
-		const isPaused = this.#collectorOf(exported).breaker.state(this.#services.now()) === "open";
-		if (isPaused) this.#count(exported, "paused");
-		return isPaused;
-	}
-
-	/** Never rejects. */
-	async send(exported: Exported, body: string, fetch: typeof globalThis.fetch): Promise<void> {
-		const hold = new BufferHold(exported.account);
-		if (!hold.tryGrow(body.length)) return this.#count(exported, "full");
-		const call = { since: this.#services.now(), end: () => hold.release() };
+	/** Takes the bytes of a body. `undefined`: there is no room. */
+	tryAdd(account: string, bytes: number): Call | undefined {
+		this.#endLost();
+		if (!exportBytes.tryTake(account, bytes)) return undefined;
+		const call: Call = {
+			account,
+			since: this.#services.now(),
+			end: () => {
+				call.end = () => {};
+				exportBytes.release(account, bytes);
+				addGarbage(bytes);
+			},
+		};
 		this.#calls.add(call);
-		try {
-			const isBegun = this.#tryBegin(exported.account, call) || (await this.#beginLater(exported, call));
-			if (isBegun) await this.#post(exported, body, fetch);
-			else this.#count(exported, "full");
-		} finally {
-			this.#calls.delete(call);
-			call.end();
-		}
+		return call;
 	}
 
-	async #post(exported: Exported, body: string, fetch: typeof globalThis.fetch): Promise<void> {
-		if (this.isPaused(exported)) return;
-		const { breaker } = this.#collectorOf(exported);
-		const since = this.#services.now();
-		breaker.start(since);
-		try {
-			const { ok, status } = await post(exported.target, body, fetch);
-			if (!ok) throw new Error(`The collector answered with status ${status}`);
-			breaker.succeed(this.#services.now(), since);
-		} catch (cause) {
-			breaker.fail(this.#services.now(), since);
-			this.drop(exported, "failed", cause);
-		}
-	}
-
-	/** Counts, and logs the cause if the log has had no line of the collector lately. */
-	drop(exported: Exported, reason: DropReason, cause: unknown): void {
-		this.#count(exported, reason);
-		const collector = this.#collectorOf(exported);
-		const now = this.#services.now();
-		if (!hasPassed(LOG_MS, collector.loggedAt, now)) return;
-		collector.loggedAt = now;
-		this.#services.failed(cause);
-	}
-
-	metrics(): Metric[] {
-		return [
-			counter(
-				"dropped_exports_total",
-				"Spans and metrics that no collector received. paused: the collector has failed. full: too many calls were under way. refused: its address is not allowed.",
-				this.#drops.samples(),
-			),
-		];
-	}
-
-	/** Takes the place of a call, which its end releases too. */
-	#tryBegin(account: string, call: Call): boolean {
-		const now = this.#services.now();
-		for (const earlier of this.#calls) {
-			if (!hasPassed(LOST_MS, earlier.since, now)) break;
-			this.#calls.delete(earlier);
-			earlier.end();
-		}
+	/** Takes a place, which the end of the call releases too. */
+	tryBegin(call: Call): boolean {
+		this.#endLost();
+		const { account, end } = call;
 		if (!runningExports.tryTake(account)) return false;
-		const { end } = call;
 		call.end = () => {
-			call.end = () => {};
 			runningExports.release(account);
 			end();
 		};
 		return true;
 	}
 
-	async #beginLater({ account }: Exported, call: Call): Promise<boolean> {
+	async beginLater(call: Call): Promise<boolean> {
 		for (const milliseconds of WAITS_MS) {
 			await this.#services.wait(milliseconds);
-			if (this.#tryBegin(account, call)) return true;
+			if (this.tryBegin(call)) return true;
 		}
 		return false;
 	}
 
-	#count({ account, kind }: Exported, reason: DropReason): void {
-		this.#dropped++;
-		this.#drops.add([account, kind, reason]);
+	end(call: Call): void {
+		this.#calls.delete(call);
+		call.end();
 	}
 
-	#collectorOf({ account, target }: Exported): Collector {
-		return this.#collectors.getOrSet(`${account} ${JSON.stringify(target)}`, () => ({
-			breaker: new Breaker(),
-		}));
+	#endLost(): void {
+		const now = this.#services.now();
+		for (const call of this.#calls) {
+			if (!hasPassed(LOST_MS, call.since, now)) break;
+			this.end(call);
+		}
+	}
+}
+
+interface CollectorAddress {
+	account: string;
+	target: OtelTarget;
+	kind: "metrics" | "spans";
+}
+
+/** One collector of an account, for one kind of bodies. */
+export class Collector {
+	readonly account: string;
+	readonly #target: OtelTarget;
+	readonly #services: CollectorCallsServices;
+	readonly #places: CallPlaces;
+	readonly #count: (reason: DropReason) => void;
+	readonly #breaker = new Breaker();
+	#loggedAt: number | undefined;
+
+	constructor(
+		{ account, target }: CollectorAddress,
+		shared: { services: CollectorCallsServices; places: CallPlaces; count(reason: DropReason): void },
+	) {
+		this.account = account;
+		this.#target = target;
+		this.#services = shared.services;
+		this.#places = shared.places;
+		this.#count = shared.count;
+	}
+
+	/** Whether a body would not be sent now. */
+	get isPaused(): boolean {
+		return this.#breaker.state(this.#services.now()) === "open";
+	}
+
+	/** Never rejects. */
+	async send(body: string, fetch: typeof globalThis.fetch): Promise<void> {
+		const call = this.#places.tryAdd(this.account, body.length);
+		if (!call) return this.drop("full");
+		try {
+			const isBegun = this.#places.tryBegin(call) || (await this.#places.beginLater(call));
+			if (isBegun) await this.#post(body, fetch);
+			else this.drop("full");
+		} finally {
+			this.#places.end(call);
+		}
+	}
+
+	/** A body was not sent. `cause`: for the log, unless the log has had a line of the collector lately. */
+	drop(reason: DropReason, cause?: unknown): void {
+		this.#count(reason);
+		const now = this.#services.now();
+		if (cause === undefined || !hasPassed(LOG_MS, this.#loggedAt, now)) return;
+		this.#loggedAt = now;
+		this.#services.failed(cause);
+	}
+
+	async #post(body: string, fetch: typeof globalThis.fetch): Promise<void> {
+		if (this.isPaused) return this.drop("paused");
+		const since = this.#services.now();
+		this.#breaker.start(since);
+		try {
+			const { ok, status } = await post(this.#target, body, fetch);
+			if (!ok) throw new Error(`The collector answered with status ${status}`);
+			this.#breaker.succeed(this.#services.now(), since);
+		} catch (cause) {
+			this.#breaker.fail(this.#services.now(), since);
+			this.drop("failed", cause);
+		}
+	}
+}
+
+export class CollectorCalls {
+	readonly #services: CollectorCallsServices;
+	readonly #places: CallPlaces;
+	/** By the kind, the account and the JSON of the collector. */
+	readonly #collectors = new BoundedMap<string, Collector>(MAX_COLLECTORS);
+	readonly #drops = new CounterSeries({ names: ["account", "kind", "reason"], max: MAX_LABEL_SETS });
+
+	constructor(services: CollectorCallsServices) {
+		this.#services = services;
+		this.#places = new CallPlaces(services);
+	}
+
+	/** The same object for the same address, until there are too many. */
+	collectorOf(address: CollectorAddress): Collector {
+		const { account, kind, target } = address;
+		return this.#collectors.getOrSet(
+			`${kind} ${account} ${JSON.stringify(target)}`,
+			() =>
+				new Collector(address, {
+					services: this.#services,
+					places: this.#places,
+					count: (reason) => this.#drops.add([account, kind, reason]),
+				}),
+		);
+	}
+
+	metrics(): Metric[] {
+		return [
+			counter(
+				"dropped_exports_total",
+				"Spans and metrics that no collector received. paused: the collector has failed. full: too many calls or bytes were under way. refused: its address is not allowed.",
+				this.#drops.samples(),
+			),
+		];
 	}
 }
 

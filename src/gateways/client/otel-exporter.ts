@@ -8,8 +8,7 @@ import { SharedCount } from "../../core/shared-count.ts";
 import type { EndedRequest } from "../ended-request.ts";
 import { Histograms } from "../export/metrics.ts";
 import { otlpTraces } from "../export/otlp.ts";
-import type { OtelTarget } from "../settings.ts";
-import { CollectorCalls } from "./collector-calls.ts";
+import { type Collector, CollectorCalls } from "./collector-calls.ts";
 
 /** Metrics of requests within this time are one point. */
 const METRICS_WAIT_MS = 1_000;
@@ -37,8 +36,7 @@ interface Metrics {
 export class OtelExporter {
 	readonly #services: OtelExporterServices;
 	readonly #calls: CollectorCalls;
-	/** By the account and the JSON of the collector. */
-	readonly #metrics = new Map<string, Metrics>();
+	readonly #metrics = new Map<Collector, Metrics>();
 	readonly #collectors = new SharedCount({
 		name: "collectors",
 		title: "collectors with metrics",
@@ -50,11 +48,6 @@ export class OtelExporter {
 		this.#calls = new CollectorCalls(services);
 	}
 
-	/** Bodies that were dropped by this isolate. */
-	get dropped(): number {
-		return this.#calls.dropped;
-	}
-
 	metrics(): Metric[] {
 		return this.#calls.metrics();
 	}
@@ -64,28 +57,32 @@ export class OtelExporter {
 		const { account } = request.exchange;
 		let body: string | undefined;
 		for (const target of request.settings.otel ?? []) {
-			const spans = { account, target, kind: "spans" } as const;
+			const spans = this.#calls.collectorOf({ account, target, kind: "spans" });
 			// The address was stored before, when the rules may have differed.
 			const reason = problem(target.url);
 			if (reason !== undefined) {
-				this.#calls.drop(spans, "refused", new Error(reason));
+				spans.drop("refused", new Error(reason));
 				continue;
 			}
-			if (!this.#calls.isPaused(spans)) {
+			if (spans.isPaused) spans.drop("paused");
+			else {
 				body ??= JSON.stringify(otlpTraces(request));
-				this.#services.waitUntil(this.#calls.send(spans, body, fetch));
+				this.#services.waitUntil(spans.send(body, fetch));
 			}
 			const url = metricsUrl(target.url);
-			if (url !== undefined) this.#measure(request, { ...target, url }, fetch);
+			if (url === undefined) continue;
+			this.#measure(
+				request,
+				this.#calls.collectorOf({ account, target: { ...target, url }, kind: "metrics" }),
+				fetch,
+			);
 		}
 	}
 
-	#measure(request: EndedRequest, target: OtelTarget, fetch: typeof globalThis.fetch): void {
-		const { account } = request.exchange;
-		const key = `${account} ${JSON.stringify(target)}`;
-		const metrics = this.#metrics.get(key) ?? this.#open(key, { account, target, fetch });
+	#measure(request: EndedRequest, collector: Collector, fetch: typeof globalThis.fetch): void {
+		const metrics = this.#metrics.get(collector) ?? this.#open(collector, fetch);
 		if (!metrics) {
-			this.#calls.drop({ account, target, kind: "metrics" }, "full", new Error("Too many collectors"));
+			collector.drop("full", new Error("Too many collectors"));
 			return;
 		}
 		metrics.fetch = fetch;
@@ -93,34 +90,26 @@ export class OtelExporter {
 		if (metrics.flushes.state === undefined) metrics.flushes.start(METRICS_WAIT_MS);
 	}
 
-	#open(
-		key: string,
-		{ account, target, fetch }: { account: string; target: OtelTarget; fetch: typeof globalThis.fetch },
-	): Metrics | undefined {
-		if (!this.#collectors.tryTake(account)) return undefined;
+	#open(collector: Collector, fetch: typeof globalThis.fetch): Metrics | undefined {
+		if (!this.#collectors.tryTake(collector.account)) return undefined;
 		const histograms = new Histograms();
-		const exported = { account, target, kind: "metrics" } as const;
 		const metrics: Metrics = {
 			histograms,
 			fetch,
 			flushes: new FlushSchedule(this.#services).flushesOf({
 				step: async () => {
 					if (!histograms.isEmpty)
-						await this.#calls.send(
-							exported,
-							JSON.stringify(histograms.take(this.#services.now())),
-							metrics.fetch,
-						);
+						await collector.send(JSON.stringify(histograms.take(this.#services.now())), metrics.fetch);
 					return histograms.isEmpty ? undefined : METRICS_WAIT_MS;
 				},
 				// `send` never rejects.
 				onGiveUp: () => {},
 				onEnd: () => {
-					if (this.#metrics.delete(key)) this.#collectors.release(account);
+					if (this.#metrics.delete(collector)) this.#collectors.release(collector.account);
 				},
 			}),
 		};
-		this.#metrics.set(key, metrics);
+		this.#metrics.set(collector, metrics);
 		return metrics;
 	}
 }

@@ -1,9 +1,9 @@
 /** The bounds of the calls of collectors: a share for each account, pauses, and what the operator sees. Time is set by the tests. */
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { bufferedBytes, runningExports } from "../../../src/core/process-counts.ts";
+import { bufferedBytes, exportBytes, runningExports } from "../../../src/core/process-counts.ts";
 import { CollectorCalls } from "../../../src/gateways/client/collector-calls.ts";
 
-const exported = (account: string, name = "a") =>
+const address = (account: string, name = "a") =>
 	({ account, target: { url: `https://${name}.example/v1/traces` }, kind: "spans" }) as const;
 
 function world(answer: (url: string) => Response | Promise<Response>) {
@@ -28,7 +28,8 @@ function world(answer: (url: string) => Response | Promise<Response>) {
 		pass: (milliseconds: number) => {
 			now += milliseconds;
 		},
-		send: (account: string, name = "a", body = "{}") => calls.send(exported(account, name), body, fetch),
+		send: (account: string, name = "a", body = "{}") =>
+			calls.collectorOf(address(account, name)).send(body, fetch),
 		drops: () =>
 			Object.fromEntries(
 				(calls.metrics()[0]?.samples ?? []).map(([{ account, reason }, count]) => [
@@ -80,16 +81,15 @@ describe("the calls of collectors", () => {
 		runningExports.limitTo(2);
 		const gate = Promise.withResolvers<Response>();
 		const { called, drops, pass, send } = world(() => gate.promise);
-		const before = bufferedBytes.report().used;
 		const sent = [send("acme", "a", "x".repeat(1_000)), send("acme", "b")];
 		await vi.waitFor(() => expect(drops()).toEqual({ "acme full": 1 }));
 		pass(30_001);
 		sent.push(send("acme", "b"));
 		expect(called).toEqual(["a.example", "b.example"]);
-		expect([runningExports.report().used, bufferedBytes.report().used - before]).toEqual([1, 2]);
+		expect([runningExports.report().used, exportBytes.report().used]).toEqual([1, 2]);
 		gate.resolve(new Response());
 		await Promise.all(sent);
-		expect([runningExports.report().used, bufferedBytes.report().used - before]).toEqual([0, 0]);
+		expect([runningExports.report().used, exportBytes.report().used]).toEqual([0, 0]);
 	});
 
 	it("pause after five failures in turn, and one call after the pause decides", async () => {
@@ -121,16 +121,26 @@ describe("the calls of collectors", () => {
 		expect(called.length).toBeLessThan(500);
 	});
 
-	it("count their bodies as buffered bytes, and drop one without room", async () => {
-		const { called, drops, send } = world(() => new Response());
-		const { limit: bytes, used } = bufferedBytes.report();
-		bufferedBytes.limitTo(used + 1_000);
-		try {
-			await send("acme", "a", "x".repeat(2_000));
-		} finally {
-			bufferedBytes.limitTo(bytes);
-		}
-		expect([called, drops()]).toEqual([[], { "acme full": 1 }]);
-		expect([bufferedBytes.report().used, runningExports.report().used]).toEqual([used, 0]);
+	it("hold no bytes that requests need, and have 8 MiB of their own, one account a half of them", async () => {
+		const gate = Promise.withResolvers<Response>();
+		const { called, drops, send } = world(() => gate.promise.then(() => new Response()));
+		const { used } = bufferedBytes.report();
+		const mib = "x".repeat(1024 * 1024);
+		const sent = Array.from({ length: 20 }, () => send("acme", "slow", mib));
+		expect([called.length, drops()]).toEqual([4, { "acme full": 16 }]);
+		sent.push(send("other", "a", mib), send("other", "a", mib), send("other", "a", mib));
+		expect([called.length, drops()]).toEqual([6, { "acme full": 16, "other full": 1 }]);
+		expect([exportBytes.report().used, bufferedBytes.report().used]).toEqual([6 * 1024 * 1024, used]);
+		gate.resolve(new Response());
+		await Promise.all(sent);
+		expect([exportBytes.report().used, runningExports.report().used]).toEqual([0, 0]);
+	});
+
+	it("are paused without a count of what nobody sends", async () => {
+		const { calls, drops, send } = world(refusing);
+		for (let number = 0; number < 5; number++) await send("acme");
+		const collector = calls.collectorOf(address("acme"));
+		expect([collector.isPaused, collector.isPaused]).toEqual([true, true]);
+		expect(drops()).toEqual({ "acme failed": 5 });
 	});
 });

@@ -7,6 +7,7 @@ import { DEFAULT_SETTINGS } from "../../../src/gateways/settings.ts";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import { newAccount } from "../../accounts/fixtures.ts";
 import { CALLER, completion, ENGINE_VARS, testServices, upstream } from "../../gateway.ts";
+import { droppedOf } from "../../gateways/client/dropped.ts";
 import { json } from "../../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
@@ -155,14 +156,14 @@ describe("the export of a request", () => {
 		expect(response.status).toBe(200);
 		// The span and the metrics.
 		expect(failures).toHaveLength(2);
-		expect(otelExporter.dropped).toBe(2);
+		expect(droppedOf(otelExporter)).toBe(2);
 	});
 
 	it("does not reach a private address that was stored when the rules allowed it", async () => {
 		const { run, collector, otelExporter } = await gateway(() => new Response(), "http://10.0.0.1/v1/traces");
 		expect((await run()).response.status).toBe(200);
 		expect(collector.requests).toEqual([]);
-		expect(otelExporter.dropped).toBe(1);
+		expect(droppedOf(otelExporter)).toBe(1);
 	});
 });
 
