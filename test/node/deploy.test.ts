@@ -76,8 +76,15 @@ beforeAll(async () => {
 				gpu: { kind: "openai", urls: [engineUrl, `${engineUrl}/v1`], pool: { max_requests: 8 } },
 			}),
 			ROUTES: '{"*":[{"backend":"gpu","model":"llama"}]}',
-			LIMITS:
-				'{"daily_neurons":100000,"monthly_neurons":1000000,"requests_per_minute":{"Text Generation":1}}',
+			LIMITS: JSON.stringify({
+				...{
+					daily_neurons: 100_000,
+					monthly_neurons: 1_000_000,
+					requests_per_minute: { "Text Generation": 1 },
+				},
+				// No disk has so many free bytes, so logs are dropped.
+				disk_reserve_bytes: 1e15,
+			}),
 		},
 	});
 	expect(await server.until(/Open files|error/)).toContain("is ready");
@@ -120,7 +127,12 @@ describe("alert rules and dashboard", () => {
 		// Refusals are counted within five seconds.
 		await expect
 			.poll(async () => (await samples()).map(([name]) => name))
-			.toEqual(expect.arrayContaining(["ganglion_refused_requests_total", "ganglion_dropped_exports_total"]));
+			.toEqual(
+				expect.arrayContaining([
+					...["ganglion_refused_requests_total", "ganglion_dropped_exports_total"],
+					"ganglion_dropped_logs_total",
+				]),
+			);
 		const labelsOf = new Map<string, Set<string>>();
 		for (const [name, labels] of await samples())
 			labelsOf.set(

@@ -18,6 +18,7 @@ import { AccountBlobs } from "../../src/storage/blobs/account-blobs.ts";
 import { QueueClient } from "../../src/storage/queue/queue-client.ts";
 import { connections, GuardCounts } from "../../src/surfaces/operations/guard-counts.ts";
 import { completion, ENGINE_VARS, testGateway, upstream } from "../gateway.ts";
+import { droppedOf } from "../gateways/client/dropped.ts";
 
 const MODEL = "@cf/openai/gpt-oss-120b";
 const GIB = 1024 ** 3;
@@ -46,7 +47,7 @@ const CHAT = { model: MODEL, messages: [{ role: "user", content: "Hi" }] };
 describe("a full disk", () => {
 	it("does not stop models: the answer is billed, and has no log and no place in the cache", async () => {
 		const { post, services, requests } = newGateway();
-		const before = services.gatewayLogs.dropped;
+		const before = droppedOf(services.gatewayLogs, "log");
 		const headers = { "cf-aig-gateway-id": "full-disk", "cf-aig-cache-ttl": "600" };
 		for (let n = 0; n < 2; n++) {
 			const answer = await post("/v1/chat/completions", CHAT, { headers });
@@ -55,7 +56,7 @@ describe("a full disk", () => {
 			await answer.text();
 		}
 		expect(requests).toHaveLength(2);
-		expect(services.gatewayLogs.dropped).toBe(before + 2);
+		expect(droppedOf(services.gatewayLogs, "log")).toBe(before + 2);
 		diskSpace.set({ ...LOW, used: 18 * GIB });
 		const written = await post("/v1/chat/completions", CHAT, { headers });
 		await written.text();

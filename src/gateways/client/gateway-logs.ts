@@ -128,21 +128,9 @@ export class GatewayLogs {
 	readonly #services: GatewayLogsServices;
 	readonly #outboxes = new Map<string, WaitingLogs>();
 	readonly #drops = new CounterSeries({ names: ["account", "kind", "reason"], max: MAX_LABEL_SETS });
-	#dropped = 0;
-	#lostPayloads = 0;
 
 	constructor(services: GatewayLogsServices) {
 		this.#services = services;
-	}
-
-	/** Rows that were dropped by this isolate. */
-	get dropped(): number {
-		return this.#dropped;
-	}
-
-	/** Payloads that were dropped by this isolate, or could not be stored in the bucket. */
-	get lostPayloads(): number {
-		return this.#lostPayloads;
 	}
 
 	/** Characters of a payload that are kept. */
@@ -161,13 +149,11 @@ export class GatewayLogs {
 	}
 
 	#countRows(name: string, reason: DropReason, rows = 1): void {
-		this.#dropped += rows;
 		this.#drops.add([accountIn(name), "log", reason], rows);
 	}
 
 	#countPayloads(name: string, reason: DropReason, payloads: number): void {
 		if (payloads === 0) return;
-		this.#lostPayloads += payloads;
 		this.#drops.add([accountIn(name), "contents", reason], payloads);
 	}
 

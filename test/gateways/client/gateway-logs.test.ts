@@ -3,6 +3,7 @@ import { bufferedBytes } from "../../../src/core/process-counts.ts";
 import { GatewayLogs, type LogCalls } from "../../../src/gateways/client/gateway-logs.ts";
 import type { LogBatch } from "../../../src/gateways/logs/log-batch.ts";
 import { newLog } from "../logs/rows.ts";
+import { droppedOf } from "./dropped.ts";
 
 const KEEP = { max: 100, strategy: "DELETE_OLDEST" } as const;
 
@@ -60,8 +61,8 @@ describe("an isolate's logs", () => {
 		bufferedBytes.limitTo(before + 1_500);
 		try {
 			for (let n = 0; n < 2; n++) client.record("a/g", log(), KEEP);
-			expect(client.lostPayloads).toBe(1);
-			expect(client.dropped).toBe(0);
+			expect(droppedOf(client, "contents")).toBe(1);
+			expect(droppedOf(client, "log")).toBe(0);
 		} finally {
 			bufferedBytes.limitTo(64 * 1024 * 1024);
 		}
@@ -126,7 +127,7 @@ describe("an isolate's logs", () => {
 		await settled();
 		expect(waits).toEqual([50, 400, 1_600, 6_400]);
 		expect(failures).toEqual([broken]);
-		expect(client.dropped).toBe(1);
+		expect(droppedOf(client, "log")).toBe(1);
 		expect(new Set(calls.map(({ batch }) => batch.ids[0]))).toHaveLength(1);
 		client.record("a/g", newLog(), KEEP);
 		await callsMade(5);
@@ -156,7 +157,7 @@ describe("an isolate's logs", () => {
 		await callsMade(1);
 		// 120 KB each in a batch. 16 MiB have room for 139 of them.
 		for (let i = 0; i < 500; i++) client.record("a/g", newLog({ metadata }), KEEP);
-		expect(client.dropped).toBe(500 - 139);
+		expect(droppedOf(client, "log")).toBe(500 - 139);
 		client.record("a/g", newLog(), KEEP);
 		for (let call = 1; call <= 5; call++) {
 			calls[call - 1]?.end();
@@ -172,7 +173,7 @@ describe("an isolate's logs", () => {
 		await callsMade(1);
 		const log = newLog();
 		for (let i = 0; i < 10_009; i++) client.record("a/g", log, KEEP);
-		expect(client.dropped).toBe(10);
+		expect(droppedOf(client, "log")).toBe(10);
 	});
 
 	it("lose their payloads, and no row, if these are too large together or the bucket fails", async () => {
@@ -183,7 +184,7 @@ describe("an isolate's logs", () => {
 		const [large, larger] = [newLog(), newLog()];
 		client.record("a/g", { ...large, request: payload }, KEEP);
 		client.record("a/g", { ...larger, request: payload, response: payload }, KEEP);
-		expect([client.dropped, client.lostPayloads]).toEqual([0, 2]);
+		expect([droppedOf(client, "log"), droppedOf(client, "contents")]).toEqual([0, 2]);
 		calls[0]?.end();
 		await callsMade(2);
 		calls[1]?.end(3);
@@ -195,7 +196,7 @@ describe("an isolate's logs", () => {
 			[[large.row.id], [[large.row.id, "request"]]],
 			[[larger.row.id], []],
 		]);
-		expect(client.lostPayloads).toBe(5);
+		expect(droppedOf(client, "contents")).toBe(5);
 		expect(failures).toEqual([new Error("The bucket did not store 3 payloads of logs")]);
 	});
 });

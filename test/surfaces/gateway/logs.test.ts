@@ -21,6 +21,7 @@ import {
 	upstream,
 	usage,
 } from "../../gateway.ts";
+import { droppedOf } from "../../gateways/client/dropped.ts";
 import { ADMIN, failureOf, json, V4 } from "../../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
@@ -363,7 +364,7 @@ describe("the log of a request", () => {
 		await response.text();
 		await Promise.all(work);
 		expect(failures).toHaveLength(1);
-		expect(gatewayLogs.dropped).toBe(1);
+		expect(droppedOf(gatewayLogs, "log")).toBe(1);
 	});
 });
 
@@ -524,6 +525,6 @@ describe("the API of logs", () => {
 		const { id } = await read(await run([step(HI)]));
 		// The log of the first request was sent before.
 		expect((await list()).map((log) => log.id)).toEqual([id]);
-		expect(services.gatewayLogs.dropped).toBe(0);
+		expect(droppedOf(services.gatewayLogs, "log")).toBe(0);
 	});
 });
