@@ -80,6 +80,26 @@ function conversation(frames: SocketFrames, requireFrame = async (): Promise<voi
 	return accepted(socketResponse(frames, "request", { account: "acme", requireFrame }));
 }
 
+/** As {@link conversation}, with the number of frames that the gateway has received. */
+function countedConversation(...session: Parameters<typeof conversation>): Client & { received(): number } {
+	let received = 0;
+	const counting = new Proxy(WebSocketPair, {
+		construct(Pair) {
+			const pair = new Pair();
+			pair[1].addEventListener("message", () => {
+				received++;
+			});
+			return pair;
+		},
+	});
+	vi.stubGlobal("WebSocketPair", counting);
+	try {
+		return { ...conversation(...session), received: () => received };
+	} finally {
+		vi.unstubAllGlobals();
+	}
+}
+
 const CLOSE = '{"type":"CloseStream"}';
 
 describe("a websocket on the binding's wire", () => {
@@ -381,16 +401,19 @@ describe("a session on a socket", () => {
 				await gate.promise;
 			},
 		});
-		const { socket } = conversation({ readable: new ReadableStream(), writable }, async () => {
-			verifications++;
-		});
+		const { received, socket } = countedConversation(
+			{ readable: new ReadableStream(), writable },
+			async () => {
+				verifications++;
+			},
+		);
 		socket.send(new Uint8Array([1]));
 		await vi.waitFor(() => expect(written).toHaveLength(1));
 		for (let sent = 0; sent < 10_000; sent++) socket.send(new Uint8Array([sent % 251]));
 		socket.send("text");
 		socket.send(new Uint8Array(0));
 		for (let sent = 0; sent < 3; sent++) socket.send(new Uint8Array(30_000).fill(sent));
-		await scheduler.wait(50);
+		await vi.waitFor(() => expect(received()).toBe(10_006), 20_000);
 		gate.resolve();
 		await vi.waitFor(() => expect(written.at(-1)).toBe("30000 bytes, the last 2"));
 		expect(written).toEqual([
