@@ -174,7 +174,7 @@ describe("the adapters of a replica", () => {
 		expect([...timers].map(({ milliseconds }) => milliseconds)).toEqual([60_000, 5_000]);
 		clock.now = 5_000;
 		for (const { milliseconds, onTime } of timers) if (milliseconds === 5_000) onTime();
-		await expect(late).rejects.toMatchObject({ message: "late" });
+		await expect(late).rejects.toMatchObject({ description: "late" });
 		expect(calls).toEqual(["load a"]);
 	});
 
