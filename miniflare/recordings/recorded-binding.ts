@@ -91,7 +91,8 @@ const ACTIONS = {
 	replay: "is answered from the recordings",
 	once: "is answered from the recordings, and records other calls,",
 	record: "records all calls again",
-	prune: "is answered from the recordings, and removes unused ones,",
+	prune:
+		"is answered from the recordings, and removes those that no test uses (with ganglion/vitest in setupFiles),",
 };
 
 const announced = new Set<string>();

@@ -71,6 +71,8 @@ export class Recorder {
 	readonly #parts: RecorderParts;
 	/** The calls outside of tests, by file. */
 	readonly #outside = new Map<string, Scope>();
+	/** Files with a call that had no recording, since their last end. */
+	readonly #missed = new Set<string>();
 	#scope: Scope;
 	#hasSimulated = false;
 
@@ -101,18 +103,21 @@ export class Recorder {
 			// Tests of the same name have a number.
 			return ran.has(test) || !(unknown.has(test) || unknown.has(test.replace(/ \(\d+\)$/, "")));
 		};
-		const removes = settings.mode === "prune";
+		// The test of such a call may have a new name, and then the recordings of the old one are still needed.
+		const hasMissed = this.#missed.delete(name);
+		const removes = settings.mode === "prune" && !hasMissed;
 		try {
 			const unused = await file.takeUnused(isOver, removes);
 			if (unused.length === 0) return;
 			const named = unused.slice(0, NAMED).map(describeCall).join(", ");
 			const further = unused.length > NAMED ? `, and ${unused.length - NAMED} more` : "";
 			const what = `${unused.length} unused recording${unused.length === 1 ? "" : "s"}`;
-			warn(
-				removes
-					? `${what} removed from ${this.#pathOf(file)}: ${named}${further}`
-					: `${this.#pathOf(file)} has ${what}: ${named}${further}. GANGLION_RECORDINGS=prune removes ${unused.length === 1 ? "it" : "them"}`,
-			);
+			if (removes) return warn(`${what} removed from ${this.#pathOf(file)}: ${named}${further}`);
+			const cure =
+				settings.mode === "prune"
+					? "Nothing was removed, because a call had no recording: its test may have a new name"
+					: `GANGLION_RECORDINGS=prune removes ${unused.length === 1 ? "it" : "them"}`;
+			warn(`${this.#pathOf(file)} has ${what}: ${named}${further}. ${cure}`);
 		} catch (error) {
 			warn(`${this.#pathOf(file)} ${(error as Error).message}`);
 		}
@@ -180,6 +185,7 @@ export class Recorder {
 		if (!isOffline(mode) || hasSecret(call, settings.secrets)) return undefined;
 		const sentence = `No recording answers ${describeCall(call)}: ${describeMiss(call, [...recordings.values()], this.#pathOf(file))}`;
 		warn(sentence);
+		this.#missed.add(file.name);
 		return missing(`${sentence}. Record it on your machine (GANGLION_RECORDINGS=once), and commit the file`);
 	}
 
