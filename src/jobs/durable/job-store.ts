@@ -70,7 +70,7 @@ export abstract class JobStoreObject extends DurableObject {
 		// At the end: a folder may refuse for a long time.
 		const services = { engineFolders: this.engineFolders(), storage: this.storage() };
 		for (const id of tables.deletableAdapters(now))
-			await this.#delete([id], async () => {
+			await this.#delete([{ id }], async () => {
 				await deleteAdapterBytes(account, id, services);
 				tables.forgetAdapter(id);
 			});
@@ -88,10 +88,13 @@ export abstract class JobStoreObject extends DurableObject {
 		};
 		const files = tables.files.expired(now, tables.inputs());
 		// All by one call, and one by one only if that fails.
-		await deleteFiles(files).catch(() => this.#delete(files, (id) => deleteFiles([id])));
-		const batches = new Map(tables.batches.expired(now).map((batch) => [batch.id, batch]));
-		await this.#delete([...batches.keys()], async (id) => {
-			const { api, outputFile = "" } = batches.get(id) ?? {};
+		await deleteFiles(files).catch(() =>
+			this.#delete(
+				files.map((id) => ({ id })),
+				({ id }) => deleteFiles([id]),
+			),
+		);
+		await this.#delete(tables.batches.expired(now), async ({ api, id, outputFile = "" }) => {
 			// Files of OpenAI's results have an expiry of their own.
 			await blobs.delete([ownInputKey(id), ...(api === "openai" ? [] : [fileKey(outputFile)])]);
 			tables.forgetBatch(id);
@@ -99,17 +102,20 @@ export abstract class JobStoreObject extends DurableObject {
 	}
 
 	/** A deletion that fails delays no other one. A later alarm repeats it. Each kind of failure is logged once. */
-	async #delete(ids: readonly string[], deletion: (id: string) => Promise<void>): Promise<void> {
+	async #delete<Item extends { id: string }>(
+		items: readonly Item[],
+		deletion: (item: Item) => Promise<void>,
+	): Promise<void> {
 		const logged = new Set<string>();
 		await Promise.all(
-			ids.map(async (id) => {
+			items.map(async (item) => {
 				try {
-					await deletion(id);
+					await deletion(item);
 				} catch (thrown) {
 					const error = toAiError(thrown);
 					if (!logged.has(error.key)) this.log(error);
 					logged.add(error.key);
-					this.#tables.failedDeletions.add(id, Date.now());
+					this.#tables.failedDeletions.add(item.id, Date.now());
 				}
 			}),
 		);

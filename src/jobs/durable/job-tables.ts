@@ -83,13 +83,13 @@ export class JobTables {
 		this.failedDeletions.delete(id);
 	}
 
-	/** The same of a batch. */
+	/** The bytes of a batch are gone. */
 	forgetBatch(id: string): void {
 		this.batches.forget(id, Date.now());
 		this.failedDeletions.delete(id);
 	}
 
-	/** The same of an adapter. */
+	/** The bytes of an adapter are gone. */
 	forgetAdapter(id: string): void {
 		this.adapters.forget(id);
 		this.failedDeletions.delete(id);
