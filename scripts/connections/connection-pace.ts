@@ -79,6 +79,7 @@ export class ConnectionPace {
 
 	/** For the request that was read. Ends the waits for the worker before. Returns whether another one serves the connection from now on. */
 	chooseWorker(head: MessageHead): boolean {
+		if (!this.#workers.hasPeer) return false;
 		const worker = this.#workers.of(head, { key: this.#caller.key, isKnown: this.isKnown });
 		if (worker === this.#worker) return false;
 		this.end();

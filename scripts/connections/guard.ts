@@ -120,14 +120,9 @@ export function guardConnections({
 	const reports = setInterval(() => {
 		const isCollectionDue = idleTime.isCollectionDue(places);
 		if (isCollectionDue) collectGarbage();
-		if (countsSocket !== undefined)
-			sendCounts(
-				countsSocket,
-				[...reportsOf(places.counts()), Pace.report(paces, places.maxOpen), socketBytes.report()],
-				{
-					isCollectionDue,
-				},
-			);
+		if (countsSocket === undefined) return;
+		const counts = [...reportsOf(places.counts()), Pace.report(paces, places.maxOpen), socketBytes.report()];
+		sendCounts(countsSocket, counts, { isCollectionDue });
 	}, REPORT_MS).unref();
 	const probes = [
 		{ socket: countsSocket, pace },
