@@ -111,13 +111,13 @@ export class Recorder {
 			if (unused.length === 0) return;
 			const named = unused.slice(0, NAMED).map(describeCall).join(", ");
 			const further = unused.length > NAMED ? `, and ${unused.length - NAMED} more` : "";
-			const what = `${unused.length} unused recording${unused.length === 1 ? "" : "s"}`;
-			if (removes) return warn(`${what} removed from ${this.#pathOf(file)}: ${named}${further}`);
+			const count = `${unused.length} unused recording${unused.length === 1 ? "" : "s"}`;
+			if (removes) return warn(`${count} removed from ${this.#pathOf(file)}: ${named}${further}`);
 			const cure =
 				settings.mode === "prune"
 					? "Nothing was removed, because a call had no recording: its test may have a new name"
 					: `GANGLION_RECORDINGS=prune removes ${unused.length === 1 ? "it" : "them"}`;
-			warn(`${this.#pathOf(file)} has ${what}: ${named}${further}. ${cure}`);
+			warn(`${this.#pathOf(file)} has ${count}: ${named}${further}. ${cure}`);
 		} catch (error) {
 			warn(`${this.#pathOf(file)} ${(error as Error).message}`);
 		}

@@ -126,7 +126,7 @@ interface WaitingFrame {
 function* joined(frames: readonly (string | Uint8Array)[]): Generator<WaitingFrame> {
 	let pieces: Uint8Array[] = [];
 	let bytes = 0;
-	const whole = (): WaitingFrame[] => {
+	const takeAudio = (): WaitingFrame[] => {
 		const held = bytes + pieces.length * FRAME_BYTES;
 		const audio = pieces.length > 0 ? [{ frame: Buffer.concat(pieces), held }] : [];
 		pieces = [];
@@ -136,15 +136,15 @@ function* joined(frames: readonly (string | Uint8Array)[]): Generator<WaitingFra
 	for (const frame of frames) {
 		const { length } = frame;
 		if (typeof frame === "string") {
-			yield* whole();
+			yield* takeAudio();
 			yield { frame, held: length + FRAME_BYTES };
 			continue;
 		}
-		if (bytes + length > JOINED_BYTES) yield* whole();
+		if (bytes + length > JOINED_BYTES) yield* takeAudio();
 		pieces.push(frame);
 		bytes += length;
 	}
-	yield* whole();
+	yield* takeAudio();
 }
 
 function reasonOf({ message }: AiError): string {

@@ -111,7 +111,7 @@ interface CollectorAddress {
 }
 
 /** One collector of an account, for one kind of bodies. */
-export class Collector {
+export class CollectorClient {
 	readonly account: string;
 	readonly #target: OtelTarget;
 	readonly #services: CollectorCallsServices;
@@ -177,7 +177,7 @@ export class CollectorCalls {
 	readonly #services: CollectorCallsServices;
 	readonly #places: CallPlaces;
 	/** By the kind, the account and the JSON of the collector. */
-	readonly #collectors = new BoundedMap<string, Collector>(MAX_COLLECTORS);
+	readonly #collectors = new BoundedMap<string, CollectorClient>(MAX_COLLECTORS);
 	readonly #drops = new CounterSeries({ names: ["account", "kind", "reason"], max: MAX_LABEL_SETS });
 
 	constructor(services: CollectorCallsServices) {
@@ -186,12 +186,12 @@ export class CollectorCalls {
 	}
 
 	/** The same object for the same address, until there are too many. */
-	collectorOf(address: CollectorAddress): Collector {
+	collectorOf(address: CollectorAddress): CollectorClient {
 		const { account, kind, target } = address;
 		return this.#collectors.getOrSet(
 			`${kind} ${account} ${JSON.stringify(target)}`,
 			() =>
-				new Collector(address, {
+				new CollectorClient(address, {
 					services: this.#services,
 					places: this.#places,
 					count: (reason) => this.#drops.add([account, kind, reason]),

@@ -8,7 +8,7 @@ import { SharedCount } from "../../core/shared-count.ts";
 import type { EndedRequest } from "../ended-request.ts";
 import { Histograms } from "../export/metrics.ts";
 import { otlpTraces } from "../export/otlp.ts";
-import { type Collector, CollectorCalls } from "./collector-calls.ts";
+import { CollectorCalls, type CollectorClient } from "./collector-calls.ts";
 
 /** Metrics of requests within this time are one point. */
 const METRICS_WAIT_MS = 1_000;
@@ -36,7 +36,7 @@ interface Metrics {
 export class OtelExporter {
 	readonly #services: OtelExporterServices;
 	readonly #calls: CollectorCalls;
-	readonly #metrics = new Map<Collector, Metrics>();
+	readonly #metrics = new Map<CollectorClient, Metrics>();
 	readonly #collectors = new SharedCount({
 		name: "collectors",
 		title: "collectors with metrics",
@@ -79,7 +79,7 @@ export class OtelExporter {
 		}
 	}
 
-	#measure(request: EndedRequest, collector: Collector, fetch: typeof globalThis.fetch): void {
+	#measure(request: EndedRequest, collector: CollectorClient, fetch: typeof globalThis.fetch): void {
 		const metrics = this.#metrics.get(collector) ?? this.#open(collector, fetch);
 		if (!metrics) {
 			collector.drop("full", new Error("Too many collectors"));
@@ -90,7 +90,7 @@ export class OtelExporter {
 		if (metrics.flushes.state === undefined) metrics.flushes.start(METRICS_WAIT_MS);
 	}
 
-	#open(collector: Collector, fetch: typeof globalThis.fetch): Metrics | undefined {
+	#open(collector: CollectorClient, fetch: typeof globalThis.fetch): Metrics | undefined {
 		if (!this.#collectors.tryTake(collector.account)) return undefined;
 		const histograms = new Histograms();
 		const metrics: Metrics = {

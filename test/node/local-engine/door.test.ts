@@ -33,11 +33,11 @@ async function doorTo(
 	addresses: readonly (URL | URL[] | Promise<URL>)[],
 	agent = new Agent(),
 ): Promise<{ prepared: number }> {
-	const asked = { prepared: 0 };
+	const calls = { prepared: 0 };
 	door = await openDoor(
 		{
 			async prepare() {
-				const urls = await (addresses[asked.prepared++] ?? addresses.at(-1) ?? []);
+				const urls = await (addresses[calls.prepared++] ?? addresses.at(-1) ?? []);
 				return [urls].flat().map((url) => ({ server: "llama-server", url, agent }));
 			},
 			loadFailure: async () => undefined,
@@ -46,7 +46,7 @@ async function doorTo(
 		},
 		"the-key",
 	);
-	return asked;
+	return calls;
 }
 
 it.each(["llama-server", "The engine of ONNX models"])("says that %s has ended", async (server) => {
@@ -76,9 +76,9 @@ it("holds a request from the end of the server, before it is noticed, until the 
 	const gone = new URL(`http://127.0.0.1:${await freePort()}`);
 	const again = await serverOf((_, answer) => answer.end('{"data":[]}'));
 	const restarted = wait(200).then(() => again);
-	const asked = await doorTo([gone, gone, gone, restarted]);
+	const calls = await doorTo([gone, gone, gone, restarted]);
 	const response = await embed();
-	expect([response.status, await response.json(), asked.prepared]).toEqual([200, { data: [] }, 4]);
+	expect([response.status, await response.json(), calls.prepared]).toEqual([200, { data: [] }, 4]);
 });
 
 it("repeats a request that has ended its server once", async () => {
@@ -121,16 +121,16 @@ it("counts the time in which connections are refused, not the calls", async () =
 		void wait(700).then(() => callback?.(refused, undefined as never));
 		return undefined;
 	};
-	const asked = await doorTo([new URL("http://127.0.0.1:1")], slow);
-	expect([(await embed()).status, asked.prepared]).toEqual([503, 4]);
+	const calls = await doorTo([new URL("http://127.0.0.1:1")], slow);
+	expect([(await embed()).status, calls.prepared]).toEqual([503, 4]);
 });
 
 it("ends the wait for the server with the caller", async () => {
 	const gone = new URL(`http://127.0.0.1:${await freePort()}`);
-	const asked = await doorTo([gone]);
+	const calls = await doorTo([gone]);
 	await expect(embed(AbortSignal.timeout(100))).rejects.toThrow("timeout");
 	await wait(100);
-	const { prepared } = asked;
+	const { prepared } = calls;
 	await wait(200);
-	expect(asked.prepared).toBe(prepared);
+	expect(calls.prepared).toBe(prepared);
 });
