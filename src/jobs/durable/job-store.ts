@@ -14,6 +14,8 @@ import { StoredFiles } from "./stored-files.ts";
 
 /** After a call of the queue that failed. */
 const TRY_AGAIN_MS = 60_000;
+/** Each call may wait for a store that does not answer. */
+const DELETED_AT_ONCE = 10;
 
 export abstract class JobStoreObject extends DurableObject {
 	readonly #tables: JobTables;
@@ -101,23 +103,30 @@ export abstract class JobStoreObject extends DurableObject {
 		});
 	}
 
-	/** A deletion that fails delays no other one. A later alarm repeats it. Each kind of failure is logged once. */
+	/**
+	 * Deletes groups of items, until a group fails as a whole: the store is probably down. A later alarm goes on, and repeats what has
+	 * failed. Each kind of failure is logged once.
+	 */
 	async #delete<Item extends { id: string }>(
 		items: readonly Item[],
 		deletion: (item: Item) => Promise<void>,
 	): Promise<void> {
 		const logged = new Set<string>();
-		await Promise.all(
-			items.map(async (item) => {
-				try {
-					await deletion(item);
-				} catch (thrown) {
-					const error = toAiError(thrown);
-					if (!logged.has(error.key)) this.log(error);
-					logged.add(error.key);
-					this.#tables.failedDeletions.add(item.id, Date.now());
-				}
-			}),
-		);
+		const isDeleted = async (item: Item): Promise<boolean> => {
+			try {
+				await deletion(item);
+				return true;
+			} catch (thrown) {
+				const error = toAiError(thrown);
+				if (!logged.has(error.key)) this.log(error);
+				logged.add(error.key);
+				this.#tables.failedDeletions.add(item.id, Date.now());
+				return false;
+			}
+		};
+		for (let at = 0; at < items.length; at += DELETED_AT_ONCE) {
+			const deleted = await Promise.all(items.slice(at, at + DELETED_AT_ONCE).map(isDeleted));
+			if (!deleted.includes(true)) return;
+		}
 	}
 }

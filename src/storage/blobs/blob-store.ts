@@ -44,6 +44,8 @@ export class BlobStoreObject extends DurableObject {
 	readonly #pieces: PieceTable;
 	readonly #live: LiveContents;
 	#lastContent: number;
+	/** A store outside has failed. The alarm does not fire before this time. */
+	#pausedUntil = 0;
 
 	constructor(ctx: DurableObjectState, env: Env) {
 		super(ctx, env);
@@ -227,8 +229,8 @@ export class BlobStoreObject extends DurableObject {
 				for (const { content } of group) this.#table.deleteLoose(content);
 			} catch {
 				complete = false;
-				const collectAt = Date.now() + DELETE_AGAIN_MS;
-				for (const place of group) this.#table.addLoose({ ...place, collectAt });
+				this.#pausedUntil = Date.now() + DELETE_AGAIN_MS;
+				for (const place of group) this.#table.addLoose({ ...place, collectAt: this.#pausedUntil });
 			}
 		}
 		return complete;
@@ -261,7 +263,10 @@ export class BlobStoreObject extends DurableObject {
 	async #schedule(): Promise<void> {
 		const [next] = this.#table.nextLoose(1);
 		if (!next) return;
-		const at = Math.max(next.collectAt, this.#live.endOf(next.content) ?? 0, Date.now());
+		const now = Date.now();
+		// The clock may have been set back.
+		const pausedUntil = Math.min(this.#pausedUntil, now + DELETE_AGAIN_MS);
+		const at = Math.max(next.collectAt, this.#live.endOf(next.content) ?? 0, pausedUntil, now);
 		await setAlarmBy(this.ctx.storage, at);
 	}
 

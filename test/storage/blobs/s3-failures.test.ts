@@ -335,4 +335,22 @@ describe("the deletion of contents", () => {
 		expect(objects.size).toBe(0);
 		expect(calls.filter((call) => call === "DELETE")).toHaveLength(4);
 	});
+
+	it("waits a minute after a failure, also with the contents that it has not tried", async () => {
+		const { alarm, blobs, calls, nextAlarm, objects } = await scripted({
+			DELETE: again(18, () => refusal(503, "SlowDown")),
+		});
+		const keys = Array.from({ length: 101 }, (_, index) => `files/${index}`);
+		for (const key of keys) await blobs.put(key, bytes(1));
+		await blobs.delete(keys);
+		const now = Date.now();
+		await alarm();
+		// Six at once, each three times.
+		expect(calls.filter((call) => call === "DELETE")).toHaveLength(18);
+		expect(await nextAlarm()).toBeGreaterThanOrEqual(now + 60_000);
+		vi.useFakeTimers({ toFake: ["Date"], now: now + 120_000 });
+		await alarm();
+		expect(objects.size).toBe(0);
+		expect(await nextAlarm()).toBeNull();
+	});
 });

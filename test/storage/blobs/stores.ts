@@ -1,5 +1,5 @@
 /** The three stores, for the contract of stored objects. */
-import { runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { inject } from "vitest";
 import { AccountBlobs } from "../../../src/storage/blobs/account-blobs.ts";
@@ -37,6 +37,9 @@ export interface TestStore {
 	stub: RemoteCalls<BlobStoreObject>;
 	/** Runs the alarm, which deletes contents of no object. */
 	collect(): Promise<void>;
+	/** Runs the alarm that is set. Returns whether there was one. */
+	alarm(): Promise<boolean>;
+	nextAlarm(): Promise<number | null>;
 	/** The names of all contents that exist, and for `pieces` their numbers. */
 	contents(): Promise<string[]>;
 }
@@ -65,6 +68,8 @@ export async function openStore(
 		async collect() {
 			await runInDurableObject(stub, (instance) => instance.alarm());
 		},
+		alarm: () => runDurableObjectAlarm(stub),
+		nextAlarm: () => runInDurableObject(stub, (_, { storage }) => storage.getAlarm()),
 		async contents() {
 			if (store === "r2") return (await bucket().list({ prefix: account })).objects.map(({ key }) => key);
 			if (store === "s3") {
