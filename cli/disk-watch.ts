@@ -33,7 +33,7 @@ export function watchDisk({ folder, sockets, reserveBytes, log, read = diskOf }:
 		if (isLow !== wasLow) log.error(messageOf(isLow, { folder, free, reserve }));
 		if (isLow !== wasLow || checks++ % REPEAT_CHECKS === 0) {
 			const report = { name: DISK_CLASS, used: total - free, limit: total - reserve, refused: 0 };
-			for (const socket of sockets) sendCounts(socket, [report]);
+			for (const socket of sockets) sendCounts(socket, { counts: [report] });
 		}
 		wasLow = isLow;
 	};

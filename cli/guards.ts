@@ -1,10 +1,13 @@
-/** Starts a process for the connection guard of each worker (`guard.ts`). They share one address, and get its connections in turn. */
-import cluster from "node:cluster";
+/**
+ * Starts a process for the connection guard of each worker (`guard.ts`). They share one address, and get its connections in turn. What one
+ * guard learns of accepted tokens, the others get too: the next connection of a caller may be theirs.
+ */
+import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
 import { join } from "node:path";
 import type { GuardTarget } from "../scripts/connections/guard.ts";
 import { GUARD_SETTINGS } from "../scripts/internal-names.ts";
-import type { GuardSettings, ReloadedSettings } from "./guard.ts";
+import type { AcceptedTokens, GuardSettings, ReloadedSettings } from "./guard.ts";
 
 /** Set by the build of the package. */
 declare const IS_PACKAGE: boolean | undefined;
@@ -38,13 +41,11 @@ export async function startGuards({
 	cluster.schedulingPolicy = cluster.SCHED_RR;
 	cluster.setupPrimary({ exec: PROGRAM, args: [] });
 	const current = (): ReloadedSettings => ({ idleMs: idleMs(), operatorHash: operatorHash() });
-	const [first, second] = targets;
-	const guards = targets.map((target) => {
-		const peer =
-			target === first ? { ...second, serves: "small" as const } : { ...first, serves: "large" as const };
-		const settings: GuardSettings = { ...address, ...target, ...(separateLarge && { peer }), ...current() };
+	const guards = pairsOf(targets, separateLarge).map((pair) => {
+		const settings: GuardSettings = { ...address, ...pair, ...current() };
 		return cluster.fork({ [GUARD_SETTINGS]: JSON.stringify(settings) });
 	});
+	shareTokens(guards);
 	const failed = Promise.race(
 		guards.map(async (guard) => {
 			const [code, name]: (number | string | null)[] = await once(guard, "exit");
@@ -60,4 +61,29 @@ export async function startGuards({
 			for (const guard of guards) guard.send(current());
 		},
 	};
+}
+
+type GuardProcess = Pick<Worker, "isConnected" | "on" | "send">;
+
+/** Sends what a guard has learned to the others. */
+export function shareTokens(guards: readonly GuardProcess[]): void {
+	for (const guard of guards)
+		guard.on("message", (message: AcceptedTokens) => {
+			for (const other of guards) if (other !== guard && other.isConnected()) other.send(message);
+		});
+}
+
+/** The workers of each guard: its own, and with `separateLarge` the first one, or for its guard the second one. */
+export function pairsOf(
+	targets: GuardsOptions["targets"],
+	separateLarge: boolean,
+): Pick<GuardSettings, keyof GuardTarget | "peer">[] {
+	if (!separateLarge) return [...targets];
+	const [first, second, ...others] = targets;
+	const large = { ...first, guards: targets.length };
+	const small = { ...second, guards: 2 };
+	return [
+		{ ...large, peer: { ...small, serves: "small" } },
+		...[small, ...others].map((own) => ({ ...own, peer: { ...large, serves: "large" as const } })),
+	];
 }

@@ -279,6 +279,7 @@ export function createPersistent(
 			];
 		},
 		guardCounts,
+		dividedRequests: () => guardCounts.divided(),
 		streamRuns,
 		health,
 		background,

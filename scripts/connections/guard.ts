@@ -42,6 +42,8 @@ export interface GuardTarget {
 	target: string;
 	/** That of its entrypoint `Connections`, which receives the counts every few seconds, and when to collect garbage. */
 	countsSocket?: string | undefined;
+	/** The guards that reach it. Without a value, one. */
+	guards?: number | undefined;
 }
 
 export interface GuardOptions extends Partial<ConnectionTimes>, GuardTarget {
@@ -56,6 +58,8 @@ export interface GuardOptions extends Partial<ConnectionTimes>, GuardTarget {
 	idleMs(): number;
 	/** SHA-256 of the operator's token, in hexadecimal digits. Its requests may use the reserved places. */
 	operatorHash?(): string | undefined;
+	/** The gateway has accepted tokens that the guard did not know. SHA-256. */
+	onNewTokens?(hashes: string[]): void;
 	/** The time between two checks of all connections. */
 	checkMs?: number;
 }
@@ -77,29 +81,36 @@ export function guardConnections({
 	operatorHash = () => undefined,
 	checkMs = CHECK_MS,
 	countsSocket,
+	guards,
 	peer,
+	onNewTokens = () => {},
 	...times
 }: GuardOptions): Promise<ConnectionGuard> {
 	const now = (): number => performance.now();
 	const places = new Places(maxConnections, now);
-	const pace = new Pace(now);
+	const pace = new Pace(now, { guards });
 	const socketBytes = socketBytesOf(maxSocketBytes);
 	const callers = new KnownCallers(operatorHash);
 	const own = { target, pace };
-	const peerWorker = peer && { target: peer.target, pace: new Pace(now) };
+	const peerWorker = peer && { target: peer.target, pace: new Pace(now, peer) };
 	const pair =
 		peerWorker &&
 		(peer.serves === "small" ? { large: own, small: peerWorker } : { large: peerWorker, small: own });
 	const paces = peerWorker ? [pace, peerWorker.pace] : [pace];
 	const isProbe = (head: MessageHead): boolean => isProbeRequest(head, operatorHash());
+	const workers = new WorkerChoice({ own, pair, now, isProbe });
 	const context = {
-		workers: new WorkerChoice({ own, pair, now, isProbe }),
+		workers,
 		places,
 		socketBytes,
 		callers,
 		now,
 		times: { ...TIMES, ...times },
 		isProbe,
+		accept(hashes: readonly string[]): void {
+			const added = callers.accept(hashes);
+			if (added.length > 0) onNewTokens(added);
+		},
 	};
 	const connections = new Set<GuardedConnection>();
 	const settings = {
@@ -122,7 +133,7 @@ export function guardConnections({
 		if (isCollectionDue) collectGarbage();
 		if (countsSocket === undefined) return;
 		const counts = [...reportsOf(places.counts()), Pace.report(paces, places.maxOpen), socketBytes.report()];
-		sendCounts(countsSocket, counts, { isCollectionDue });
+		sendCounts(countsSocket, { counts, divided: workers.report() }, { isCollectionDue });
 	}, REPORT_MS).unref();
 	const probes = [
 		{ socket: countsSocket, pace },

@@ -39,13 +39,14 @@ export class KnownCallers {
 		this.#operatorHash = operatorHash;
 	}
 
-	/** The hashes of tokens that the gateway has verified. */
-	accept(hashes: readonly string[]): void {
-		for (const one of hashes) {
+	/** The hashes of tokens that the gateway has verified. Returns those that are new. */
+	accept(hashes: readonly string[]): string[] {
+		return hashes.filter((one) => {
 			// The newest again.
-			this.#accepted.delete(one);
+			const isNew = !this.#accepted.delete(one);
 			this.#accepted.add(one);
-		}
+			return isNew;
+		});
 	}
 
 	/** The gateway refused the credentials of a request (401). */

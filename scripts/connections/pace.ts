@@ -16,7 +16,7 @@ const SLOWER = 0.85;
 const SLOWEST = 0.5;
 /** The factor of the rate after a probe that was answered in time. */
 const FASTER = 1.1;
-/** Units a second of all callers, at least: other processes of the machine may delay the runtime, whatever its callers do. */
+/** Units a second of all callers and guards, at least: other processes of the machine may delay the runtime, whatever its callers do. */
 const MIN_RATE = 300;
 /** The rate stays near what callers use, so that it is soon low enough when they use more. */
 const MAX_SPARE = 4;
@@ -53,6 +53,7 @@ interface Waiting {
 
 export class Pace {
 	readonly #now: () => number;
+	readonly #minRate: number;
 	/** Units a second. `undefined`: the runtime is not behind. */
 	#rate: number | undefined;
 	/** Units that may begin now. Negative: they were used before. */
@@ -73,8 +74,10 @@ export class Pace {
 	/** Since the start. */
 	#refused = 0;
 
-	constructor(now: () => number) {
+	/** `guards`: of this runtime. Each has a pace of its own for it. */
+	constructor(now: () => number, { guards = 1 }: { guards?: number | undefined } = {}) {
 		this.#now = now;
+		this.#minRate = MIN_RATE / guards;
 		this.#probedAt = now();
 	}
 
@@ -121,7 +124,7 @@ export class Pace {
 		const isBehind = lateMs > BEHIND_MS;
 		this.#probesInTime = isBehind || this.#waiting.size > 0 ? 0 : this.#probesInTime + 1;
 		if (this.#rate === undefined) {
-			if (isBehind) this.#begin(Math.max(MIN_RATE, slower(rate, lateMs)));
+			if (isBehind) this.#begin(Math.max(this.#minRate, slower(rate, lateMs)));
 			return;
 		}
 		if (this.#probesInTime >= PROBES_IN_TIME) {
@@ -130,7 +133,7 @@ export class Pace {
 		}
 		this.#refill();
 		const changed = isBehind ? slower(this.#rate, lateMs) : Math.min(FASTER * this.#rate, MAX_SPARE * rate);
-		this.#rate = Math.max(MIN_RATE, changed);
+		this.#rate = Math.max(this.#minRate, changed);
 		this.#drain();
 	}
 

@@ -17,7 +17,11 @@ const PAUSE_MS = { behind: 100, inTime: 250 };
 export function probeRuntime(
 	socketPath: string,
 	pace: Pace,
-	{ callers, places, now }: Pick<ConnectionContext, "callers" | "places" | "now">,
+	{
+		accept,
+		places,
+		now,
+	}: Pick<ConnectionContext, "places" | "now"> & { accept(hashes: readonly string[]): void },
 ): { stop(): void } {
 	const agent = new Agent({ keepAlive: true });
 	/** Of the probe before. The runtime itself cannot measure it. */
@@ -40,7 +44,7 @@ export function probeRuntime(
 				.then((answered) => {
 					const tokens = JSON.parse(answered) as NewTokens;
 					position = tokens.position;
-					callers.accept(tokens.hashes);
+					accept(tokens.hashes);
 				})
 				// A runtime that ends may answer otherwise.
 				.catch(() => {})

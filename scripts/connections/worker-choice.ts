@@ -8,6 +8,7 @@
  */
 import { BoundedMap } from "../../src/core/bounded-map.ts";
 import { BEHIND_MS } from "../../src/core/runtime-delay.ts";
+import type { DividedRequests } from "../../src/core/shared-count.ts";
 import type { MessageHead } from "./framing.ts";
 import type { Pace } from "./pace.ts";
 
@@ -58,6 +59,7 @@ export class WorkerChoice {
 	/** When each caller last sent or received much. */
 	readonly #largeAt = new BoundedMap<string, number>(MAX_CALLERS);
 	#behindAt = Number.NEGATIVE_INFINITY;
+	readonly #divided = { large: 0, small: 0 };
 
 	constructor({ own, pair, now, isProbe }: ChoiceOptions) {
 		this.own = own;
@@ -74,8 +76,14 @@ export class WorkerChoice {
 		const pair = this.#pair;
 		if (!pair || !this.#isDivided(pair)) return this.own;
 		if (this.#isProbe(head)) return this.own;
-		if (this.#isLarge(head, caller)) return pair.large;
+		const isLarge = this.#isLarge(head, caller);
+		this.#divided[isLarge ? "large" : "small"]++;
+		if (isLarge) return pair.large;
 		return pair.small.pace.lateMs > this.own.pace.lateMs ? this.own : pair.small;
+	}
+
+	report(): DividedRequests {
+		return { isDivided: this.#pair !== undefined && this.#isDivided(this.#pair), ...this.#divided };
 	}
 
 	/** The caller has sent or received much at once. */

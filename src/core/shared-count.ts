@@ -17,6 +17,21 @@ export interface CountReport {
 	refused: number;
 }
 
+/** How the guard of a worker divides its requests between two workers (`--separate-large`). */
+export interface DividedRequests {
+	isDivided: boolean;
+	/** Requests while they were divided, since the start. */
+	large: number;
+	small: number;
+}
+
+/** What another process reports. */
+export interface CountReports {
+	counts: CountReport[];
+	/** Absent: not of a guard. */
+	divided?: DividedRequests | undefined;
+}
+
 /** Where another process sends its counts when this one has become idle after a load, and should collect its garbage. */
 export const COLLECTION_PATH = "/collect-garbage";
 /** Answered at once, so that another process can measure how late this one is. */

@@ -122,15 +122,15 @@ describe("alert rules and dashboard", () => {
 		}
 		const samples = async (): Promise<[name: string, labels: string][]> => {
 			const page = await (await fetch(`${url}/metrics`, { headers })).text();
-			return [...page.matchAll(/^(\w+)\{(.*)\} /gm)].map(([, name = "", labels = ""]) => [name, labels]);
+			return [...page.matchAll(/^(\w+)(?:\{(.*)\})? /gm)].map(([, name = "", labels = ""]) => [name, labels]);
 		};
-		// Refusals are counted within five seconds.
+		// Refusals are counted within five seconds, and the guard reports as often.
 		await expect
-			.poll(async () => (await samples()).map(([name]) => name))
+			.poll(async () => (await samples()).map(([name]) => name), { timeout: 20_000 })
 			.toEqual(
 				expect.arrayContaining([
 					...["ganglion_refused_requests_total", "ganglion_dropped_exports_total"],
-					"ganglion_dropped_logs_total",
+					...["ganglion_dropped_logs_total", "ganglion_divided_requests_total"],
 				]),
 			);
 		const labelsOf = new Map<string, Set<string>>();
@@ -236,13 +236,44 @@ const serveOptions = program("", {}, () => {})
 describe("supervisors", () => {
 	it("start the gateway with options that it has", () => {
 		const [, unit = ""] = /^ExecStart=(.*)$/m.exec(text("ganglion.service")) ?? [];
-		const [, entrypoint = ""] = /^ENTRYPOINT (.*)$/m.exec(text("docker/Dockerfile")) ?? [];
-		for (const command of [unit.split(" "), z.array(z.string()).parse(JSON.parse(entrypoint))]) {
+		const entrypoint = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(text("docker/Dockerfile"))?.[1] ?? "");
+		for (const command of [unit.split(" "), z.array(z.string()).parse(entrypoint)]) {
 			expect(command).toContain("serve");
 			const options = command.filter((argument) => argument.startsWith("--"));
 			expect(options.length).toBeGreaterThan(2);
 			expect(serveOptions).toEqual(expect.arrayContaining(options));
 		}
+	});
+
+	it.each([
+		[
+			"systemd",
+			() => {
+				const unit = text("ganglion.service");
+				const [, command = ""] = /^ExecStart=\S+ serve (.*)$/m.exec(unit) ?? [];
+				return [command, /^Environment=WORKERS=(\d+)$/m.exec(unit)?.[1]];
+			},
+		],
+		[
+			"Compose",
+			() => {
+				const command: string[] = parse(text("docker/compose.yaml")).services.gateway.command;
+				const [, name, number] = /^\$\{(\w+):-(\d+)\}$/.exec(command[1] ?? "") ?? [];
+				return [[command[0], `$${name}`].join(" "), number];
+			},
+		],
+		[
+			"Kubernetes",
+			() => {
+				const [, set] = parseAllDocuments(text("kubernetes/gateway.yaml")).map((one) => one.toJS());
+				const [option, number] = set.spec.template.spec.containers[0].args;
+				return [`${option} $WORKERS`, number];
+			},
+		],
+	])("of %s start the number of workers that they are told, one without it", (_, read) => {
+		const [command = "", number = ""] = read();
+		expect(command).toMatch(/(?:^| )--workers \$WORKERS$/);
+		expect(number).toBe("1");
 	});
 
 	it("wait for running answers, and allow as many files as the gateway uses", () => {

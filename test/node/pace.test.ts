@@ -93,15 +93,20 @@ it("gives waiting callers equal parts, and a stranger a fifth of one", () => {
 	expect(begun.stranger / begun.one).toBeCloseTo(0.2, 1);
 });
 
-it("begins 300 units a second at least, however late the runtime is", () => {
-	const pace = behind();
+it.each([
+	[undefined, 300],
+	[3, 100],
+])("of a runtime with %s guards lets at least %s small requests begin in a second", (guards, least) => {
+	const pace = new Pace(() => Date.now(), { guards });
+	pace.probed(10_000);
 	let begun = 0;
-	for (let sent = 0; sent < 5_000; sent++) begin(pace, caller("heavy"), () => begun++);
+	for (let sent = 0; sent < 10_000; sent++) begin(pace, caller("heavy"), () => begun++);
 	for (let tenth = 0; tenth < 100; tenth++) {
 		vi.advanceTimersByTime(100);
 		pace.probed(10_000);
 	}
-	expect(begun).toBeGreaterThanOrEqual(3_000);
+	expect(begun).toBeGreaterThanOrEqual(10 * least);
+	expect(begun).toBeLessThan(10 * least + 50);
 });
 
 it("follows the runtime: more begins when it answers in time", () => {

@@ -30,6 +30,7 @@ it("sends all requests to the guard's own worker if there is no other one", () =
 	own.pace.probed(LATE_MS);
 	choice.markLarge(CALLER.key);
 	for (const one of [SMALL, LARGE]) expect(choice.of(one, CALLER)).toBe(own);
+	expect(choice.report()).toEqual({ isDivided: false, large: 0, small: 0 });
 });
 
 describe.each(["large", "small"] as const)("the guard of the worker for %s requests", (serves) => {
@@ -65,6 +66,19 @@ describe.each(["large", "small"] as const)("the guard of the worker for %s reque
 			expect([SMALL, LARGE].map(targetOf)).toEqual([serves, serves]);
 		},
 	);
+
+	it("reports whether the requests are divided, and how many were large and small meanwhile", () => {
+		const { choice, pair, targetOf } = pairOf();
+		targetOf(LARGE);
+		expect(choice.report()).toEqual({ isDivided: false, large: 0, small: 0 });
+		pair.large.pace.probed(LATE_MS);
+		for (const one of [SMALL, LARGE, SMALL, head({}, "/health")]) targetOf(one);
+		expect(choice.report()).toEqual({ isDivided: true, large: 1, small: 2 });
+		for (let probe = 0; probe < PROBES_IN_TIME; probe++) pair.large.pace.probed(IN_TIME_MS);
+		at = 5_000;
+		targetOf(SMALL);
+		expect(choice.report()).toEqual({ isDivided: false, large: 1, small: 2 });
+	});
 
 	it("divides the requests while a probe has no answer", () => {
 		const { pair, targetOf } = pairOf();

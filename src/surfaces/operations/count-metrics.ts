@@ -1,6 +1,6 @@
-/** Metrics of what a process holds, by class (`core/shared-count.ts`). */
+/** Metrics of what a process holds, by class (`core/shared-count.ts`), and of its connection guard. */
 import { counter, gauge, type Metric, type MetricSample } from "../../core/metric.ts";
-import type { CountReport } from "../../core/shared-count.ts";
+import type { CountReport, DividedRequests } from "../../core/shared-count.ts";
 
 export function countMetrics(counts: readonly CountReport[]): Metric[] {
 	const samples = (value: (count: CountReport) => number): MetricSample[] =>
@@ -25,3 +25,18 @@ export function countMetrics(counts: readonly CountReport[]): Metric[] {
 		),
 	];
 }
+
+export const dividedMetrics = (divided: DividedRequests | undefined): Metric[] =>
+	divided
+		? [
+				gauge(
+					"requests_divided",
+					"1 while large requests are separated: docs/self-hosting.md, Large requests apart.",
+					[[{}, Number(divided.isDivided)]],
+				),
+				counter("divided_requests_total", "Requests while large ones were separated, since the start.", [
+					[{ size: "large" }, divided.large],
+					[{ size: "small" }, divided.small],
+				]),
+			]
+		: [];

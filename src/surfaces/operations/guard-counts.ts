@@ -9,27 +9,42 @@ import { DISK_CLASS, diskSpace } from "../../core/disk-space.ts";
 import { collectAllGarbage } from "../../core/garbage.ts";
 import { lazy } from "../../core/lazy.ts";
 import { LATE_PARAMETER, type RuntimeDelay } from "../../core/runtime-delay.ts";
-import { AFTER_PARAMETER, COLLECTION_PATH, type CountReport, PROBE_PATH } from "../../core/shared-count.ts";
+import {
+	AFTER_PARAMETER,
+	COLLECTION_PATH,
+	type CountReport,
+	type DividedRequests,
+	PROBE_PATH,
+} from "../../core/shared-count.ts";
 import { acceptedTokens } from "../../http/accepted-tokens.ts";
 
-const Counts = lazy(() =>
-	z.array(z.object({ name: z.string(), used: z.number(), limit: z.number(), refused: z.number() })),
+const Reports = lazy(() =>
+	z.object({
+		counts: z.array(z.object({ name: z.string(), used: z.number(), limit: z.number(), refused: z.number() })),
+		divided: z.object({ isDivided: z.boolean(), large: z.number(), small: z.number() }).optional(),
+	}),
 );
 
 export class GuardCounts {
 	#latest: readonly CountReport[] = [];
+	#divided: DividedRequests | undefined;
 
 	/** Empty without a guard. */
 	latest(): readonly CountReport[] {
 		return this.#latest;
 	}
 
-	/** Throws if the value is not a list of counts. */
+	/** `undefined` without a guard. */
+	divided(): DividedRequests | undefined {
+		return this.#divided;
+	}
+
+	/** Throws if the value is no report. */
 	set(value: unknown): void {
-		const counts = Counts().parse(value);
+		const { counts, divided } = Reports().parse(value);
 		const disk = counts.find(({ name }) => name === DISK_CLASS);
 		if (disk) diskSpace.set(disk);
-		else this.#latest = counts;
+		else [this.#latest, this.#divided] = [counts, divided];
 	}
 }
 

@@ -43,15 +43,15 @@ describe("the watch of the disk", () => {
 			read: () => ({ total: GIB, free }),
 		});
 		const report = { name: "disk_bytes", limit: 924 * MIB, refused: 0 };
-		await expect.poll(() => reports).toEqual([[{ ...report, used: 524 * MIB }]]);
+		await expect.poll(() => reports).toEqual([{ counts: [{ ...report, used: 524 * MIB }] }]);
 		free = 99 * MIB;
 		vi.advanceTimersByTime(2_000);
-		await expect.poll(() => reports.at(-1)).toEqual([{ ...report, used: 925 * MIB }]);
+		await expect.poll(() => reports.at(-1)).toEqual({ counts: [{ ...report, used: 925 * MIB }] });
 		expect(lines).toHaveLength(1);
 		expect(lines[0]).toContain("The disk of /state has 99 MiB free. Below 100 MiB");
 		free = 100 * MIB;
 		vi.advanceTimersByTime(1_000);
-		await expect.poll(() => reports.at(-1)).toEqual([{ ...report, used: 924 * MIB }]);
+		await expect.poll(() => reports.at(-1)).toEqual({ counts: [{ ...report, used: 924 * MIB }] });
 		expect(lines).toHaveLength(2);
 		stop();
 		worker.close();

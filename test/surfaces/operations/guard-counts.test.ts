@@ -16,24 +16,27 @@ const post = async (counts: GuardCounts, report: unknown, path = "/"): Promise<n
 
 afterEach(() => vi.unstubAllGlobals());
 
-it("the gateway has the latest counts", async () => {
+it("the gateway has the latest counts of the guard, also after those of the disk", async () => {
 	const counts = new GuardCounts();
-	expect(counts.latest()).toEqual([]);
-	expect(await post(counts, [COUNT])).toBe(204);
-	expect(counts.latest()).toEqual([COUNT]);
-	await expect(post(counts, [{ name: "connections" }])).rejects.toThrow();
-	expect(counts.latest()).toEqual([COUNT]);
+	const divided = { isDivided: true, large: 5, small: 6 };
+	expect([counts.latest(), counts.divided()]).toEqual([[], undefined]);
+	expect(await post(counts, { counts: [COUNT], divided })).toBe(204);
+	expect([counts.latest(), counts.divided()]).toEqual([[COUNT], divided]);
+	await expect(post(counts, { counts: [{ name: "connections" }] })).rejects.toThrow();
+	const disk = { name: "disk_bytes", used: 1, limit: Number.MAX_SAFE_INTEGER, refused: 0 };
+	expect(await post(counts, { counts: [disk] })).toBe(204);
+	expect([counts.latest(), counts.divided()]).toEqual([[COUNT], divided]);
 });
 
 it("the runtime collects its garbage when the guard says so, if it can", async () => {
 	const gc = vi.fn();
 	vi.stubGlobal("gc", gc);
-	expect(await post(new GuardCounts(), [])).toBe(204);
+	expect(await post(new GuardCounts(), { counts: [] })).toBe(204);
 	expect(gc).not.toHaveBeenCalled();
-	await post(new GuardCounts(), [], "/collect-garbage");
+	await post(new GuardCounts(), { counts: [] }, "/collect-garbage");
 	expect(gc.mock.calls).toEqual([[{ type: "major", execution: "sync", flavor: "last-resort" }]]);
 	vi.stubGlobal("gc", undefined);
-	expect(await post(new GuardCounts(), [], "/collect-garbage")).toBe(204);
+	expect(await post(new GuardCounts(), { counts: [] }, "/collect-garbage")).toBe(204);
 });
 
 it("a probe says how late the one before was, which counts for five seconds", async () => {
