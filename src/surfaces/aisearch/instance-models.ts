@@ -2,7 +2,7 @@
  * Checks the models and the gateway that the configuration of an instance names, when it is set. A model without a route, or a model of a
  * provider whose key is not stored, is accepted: the route or the key may come later.
  */
-import { asQuestion, didYouMean, nearNames } from "../../core/did-you-mean.ts";
+import { didYouMean } from "../../core/did-you-mean.ts";
 import { quotedName } from "../../core/not-found.ts";
 import { OPENAI_CHAT, type RouteDialect, takesModel } from "../../dialects/route-dialect.ts";
 import { noGateway } from "../../gateways/absent-gateway.ts";
@@ -109,10 +109,9 @@ function requireTask(
 		throw invalidModel(field, `${quotedName(name)} is not known to ${does}: MODELS can give its task`);
 	if (takesModel(route, model)) return;
 	const others = services.catalog.all.filter((other) => takesModel(route, other)).map(({ id }) => id);
-	const near = nearNames(name.slice(0, MAX_NAME), others, (id) => id)[0] ?? others[0];
 	throw invalidModel(
 		field,
-		`the task of ${quotedName(name)} is ${model.task}, so it does not ${does}${near === undefined ? "" : asQuestion(near)}`,
+		`the task of ${quotedName(name)} is ${model.task}, so it does not ${does}${didYouMean(name.slice(0, MAX_NAME), others)}`,
 	);
 }
 
