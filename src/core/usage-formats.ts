@@ -41,7 +41,10 @@ export const laterCounts = (before: SentCounts | undefined, after: SentCounts): 
 	...Object.fromEntries(Object.entries(after).filter(([, value]) => value !== null && value !== undefined)),
 });
 
-/** The `usageMetadata` of Gemini (ai.google.dev/api/generate-content#UsageMetadata). Tokens of thinking count as output. */
+/**
+ * The `usageMetadata` of Gemini (ai.google.dev/api/generate-content#UsageMetadata). Thoughts are billed as output. They are not among the
+ * candidates. The total is the sum of prompt, tools, candidates and thoughts, also if one of these counts is absent.
+ */
 export function geminiUsage(sent: SentCounts): Usage | undefined {
 	const prompt = countOf(sent.promptTokenCount);
 	const written = countOf(sent.candidatesTokenCount);
@@ -50,13 +53,18 @@ export function geminiUsage(sent: SentCounts): Usage | undefined {
 	const tools = countOf(sent.toolUsePromptTokenCount) ?? 0;
 	// A prompt that was not counted stays so.
 	const input = prompt && prompt + tools;
-	// If the text is not counted, the total still includes it.
-	const afterPrompt = written === undefined && input ? (countOf(sent.totalTokenCount) ?? 0) - input : 0;
+	const afterPrompt = input ? (countOf(sent.totalTokenCount) ?? 0) - input : 0;
 	return usageWith([input, Math.max(afterPrompt, (written ?? 0) + (reasoning ?? 0))], {
 		cached: countOf(sent.cachedContentTokenCount),
 		reasoning,
 	});
 }
+
+/** The usage of Gemini in the fields of OpenAI's chat. If Google does not count thoughts by themselves, they are in the total only. */
+export const withThoughts = (usage: Usage): Usage => ({
+	...usage,
+	completion_tokens: Math.max(usage.completion_tokens, usage.total_tokens - usage.prompt_tokens),
+});
 
 /** The usage of Bedrock's Converse (docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html). */
 function converseUsage(sent: SentCounts): Usage | undefined {

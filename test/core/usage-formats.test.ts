@@ -113,6 +113,13 @@ describe("the usage", () => {
 	});
 
 	it.each([
+		// A published answer, https://github.com/mozilla-ai/any-llm/issues/1290, also without one of its counts.
+		[
+			{ promptTokenCount: 20, candidatesTokenCount: 198, thoughtsTokenCount: 405, totalTokenCount: 623 },
+			counts(20, 603, reasoning(405)),
+		],
+		[{ promptTokenCount: 20, candidatesTokenCount: 198, totalTokenCount: 623 }, counts(20, 603)],
+		[{ promptTokenCount: 20, candidatesTokenCount: 198, totalTokenCount: 218 }, counts(20, 198)],
 		// Its text is not counted.
 		[{ promptTokenCount: 20, thoughtsTokenCount: 5 }, counts(20, 5, reasoning(5))],
 		[{ promptTokenCount: 20, thoughtsTokenCount: 5, totalTokenCount: 25 }, counts(20, 5, reasoning(5))],

@@ -96,8 +96,24 @@ const RUN = {
 	usage: { prompt_tokens: 20, completion_tokens: 11, total_tokens: 31 },
 };
 
+/** A model of Google with OpenAI's fields: thoughts are in the total only, as any other tokens of another engine may be. */
+const thinking = (model: string): string =>
+	JSON.stringify({
+		...{ object: "chat.completion", model, choices: [] },
+		usage: { prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 },
+	});
+
 const ANSWERS: [name: string, type: string, body: string, counts: Counts][] = [
 	["OpenAI's completions", JSON_TYPE, completionJson, counts(5, 2, "gpt-3.5-turbo-instruct")],
+	...["gemini-2.5-flash", "models/gemini-2.5-flash", "google/gemini-2.5-flash"].map(
+		(model): [string, string, string, Counts] => [
+			`OpenAI's fields from ${model}`,
+			JSON_TYPE,
+			thinking(model),
+			counts(20, 603, model),
+		],
+	),
+	["OpenAI's fields from an engine", JSON_TYPE, thinking("my-gemini"), counts(20, 198, "my-gemini")],
 	["OpenAI's stream of a chat", EVENTS, chatSse, counts(19, 10, "gpt-5.4-mini")],
 	[
 		"OpenAI's embeddings",
