@@ -123,17 +123,17 @@ describe("a full disk", () => {
 
 	it("is known from the process that watches it, whose report leaves the counts of the guard", async () => {
 		diskSpace.set(undefined);
-		const counts = new GuardCounts();
-		const Connections = connections(counts, new RuntimeDelay(Date.now));
+		const reported = new GuardCounts();
+		const Connections = connections(reported, new RuntimeDelay(Date.now));
 		const entrypoint = new Connections(createExecutionContext(), env);
-		const send = (reports: object) =>
-			entrypoint.fetch(new Request("http://counts", { method: "POST", body: JSON.stringify(reports) }));
+		const send = (...counts: object[]) =>
+			entrypoint.fetch(new Request("http://counts", { method: "POST", body: JSON.stringify({ counts }) }));
 		const guard = { name: "connections", used: 3, limit: 100, refused: 1 };
-		await send([guard]);
-		await send([LOW]);
-		expect(counts.latest()).toEqual([guard]);
+		await send(guard);
+		await send(LOW);
+		expect(reported.latest()).toEqual([guard]);
 		expect(diskSpace.isLow).toBe(true);
-		await send([{ ...LOW, used: LOW.limit }]);
+		await send({ ...LOW, used: LOW.limit });
 		expect(diskSpace.isLow).toBe(false);
 	});
 });
