@@ -1,7 +1,7 @@
 /**
  * Chooses the worker that serves a request. With `--separate-large`, each guard knows its own worker and one more. While one of them is behind,
- * the first worker, which has the Durable Objects, serves large requests, and the other one small requests, unless it is later than the
- * guard's own. So a caller with small requests does not wait for the large ones of others.
+ * the first worker, which has the Durable Objects, serves large requests, and the other one small requests, unless only the other one is
+ * behind. So a caller with small requests does not wait for the large ones of others.
  *
  * Large are websockets, bodies above a size or of an unknown size, and all requests of callers who lately sent or received much at once on
  * one connection. So are requests without an accepted token: what they cost is not known.
@@ -51,6 +51,9 @@ interface ChoiceOptions {
 	isProbe(head: MessageHead): boolean;
 }
 
+/** It is behind, or the answer to the last probe, or the one that has no answer yet, is late. */
+const isLate = ({ pace }: RuntimeWorker): boolean => pace.isBehind || pace.lateMs > BEHIND_MS;
+
 export class WorkerChoice {
 	readonly own: RuntimeWorker;
 	readonly #pair: WorkerPair | undefined;
@@ -79,7 +82,7 @@ export class WorkerChoice {
 		const isLarge = this.#isLarge(head, caller);
 		this.#divided[isLarge ? "large" : "small"]++;
 		if (isLarge) return pair.large;
-		return pair.small.pace.lateMs > this.own.pace.lateMs ? this.own : pair.small;
+		return isLate(pair.small) && !isLate(this.own) ? this.own : pair.small;
 	}
 
 	report(): DividedRequests {
@@ -93,8 +96,7 @@ export class WorkerChoice {
 
 	#isDivided({ large, small }: WorkerPair): boolean {
 		const at = this.#now();
-		const isBehind = ({ pace }: RuntimeWorker): boolean => pace.isBehind || pace.lateMs > BEHIND_MS;
-		if (isBehind(large) || isBehind(small)) this.#behindAt = at;
+		if (isLate(large) || isLate(small)) this.#behindAt = at;
 		return at - this.#behindAt < DIVIDED_MS;
 	}
 

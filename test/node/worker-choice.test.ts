@@ -56,7 +56,7 @@ describe.each(["large", "small"] as const)("the guard of the worker for %s reque
 			const { pair, targetOf } = pairOf();
 			pair[late].pace.probed(LATE_MS);
 			at = 100;
-			// The worker for small requests is later than that for large ones.
+			// Only the worker for small requests is behind: the other one helps.
 			const small = late === "small" ? serves : "small";
 			expect([SMALL, LARGE].map(targetOf)).toEqual([small, "large"]);
 			for (let probe = 0; probe < PROBES_IN_TIME; probe++) pair[late].pace.probed(IN_TIME_MS);
@@ -119,11 +119,15 @@ describe.each(["large", "small"] as const)("the guard of the worker for %s reque
 			expect(choice.of(check, { ...CALLER, isKnown: false })).toBe(own);
 		});
 
-		it("a small request stays with the guard's own worker if that for small ones is later", () => {
+		it("a small request stays with the guard's own worker only if that is not behind, and the one for small ones is", () => {
 			const { own, pair, choice } = divided();
-			pair.small.pace.probed(LATE_MS + 1);
-			expect(choice.of(SMALL, CALLER)).toBe(own);
 			pair.small.pace.probed(LATE_MS);
+			// The worker for large requests is less late, but it is behind: a large request may hold it at any time.
+			pair.large.pace.probed(IN_TIME_MS);
+			expect(choice.of(SMALL, CALLER)).toBe(pair.small);
+			for (let probe = 0; probe < PROBES_IN_TIME; probe++) pair.large.pace.probed(IN_TIME_MS);
+			expect(choice.of(SMALL, CALLER)).toBe(own);
+			pair.large.pace.probed(LATE_MS);
 			expect(choice.of(SMALL, CALLER)).toBe(pair.small);
 		});
 
