@@ -88,6 +88,10 @@ export interface ResolvedRoute {
 	 * a field that is not set.
 	 */
 	strict: boolean;
+	/** A target serves a provider's own models: it does not get the defaults of the catalogue (`src/backends/own-models.ts`). */
+	ownModels?: true;
+	/** All targets are the simulator, which counts tokens as the gateway does. */
+	isSimulated?: true;
 	settings?: RouteSettings;
 }
 

@@ -1,7 +1,6 @@
 /** The steps of a request before admission, in order. They read only the configuration and the aliases. */
 import type { CostEstimate } from "../accounts/admission.ts";
 import { describeUnpriced } from "../accounts/durable/budgets.ts";
-import { servesOwnModels } from "../backends/own-models.ts";
 import { AiError } from "../core/errors.ts";
 import { markDefaults, withoutDefaultLimit } from "../dialects/catalog-defaults.ts";
 import type { Dialect, Reader, Writer } from "../dialects/dialect.ts";
@@ -79,7 +78,7 @@ export async function parse(
 		const fields = sent.body ? await joinBody(sent, sent.body, reader) : sent.fields;
 		const inputs = validate(reader.schema(model, strict), fields);
 		const call = reader.read(inputs as never, model, strict, routed?.targets);
-		markDefaults(call, fields, inputs, model);
+		if (routed?.ownModels) markDefaults(call, fields, inputs, model);
 		return { inputs, call, writer, ...(inputFailure && { inputFailure }) };
 	} catch (thrown) {
 		throw inputFailure ? asInputFailure(inputFailure, thrown) : thrown;
@@ -121,11 +120,10 @@ const asRecord = (fields: unknown): object => (typeof fields === "object" && fie
 export function fitContext(
 	call: TaskCall,
 	model: Model,
-	routed: Pick<ResolvedRoute, "targets"> | undefined,
+	routed: Pick<ResolvedRoute, "isSimulated"> | undefined,
 ): void {
-	// The simulator counts tokens as the gateway does. For other engines the count is an estimate.
-	const isExact = routed?.targets.every(({ kind }) => kind === "simulator") ?? false;
-	definitionOf(call).checkContext?.(call.input, model, isExact);
+	// The count for other engines than the simulator is an estimate.
+	definitionOf(call).checkContext?.(call.input, model, routed?.isSimulated ?? false);
 }
 
 /** The most that a request can cost: the amount to reserve. */
@@ -135,11 +133,8 @@ export interface EstimatedCost extends CostEstimate {
 }
 
 export function estimateCost(call: TaskCall, model: Model, routed: ResolvedRoute | undefined): EstimatedCost {
-	const ignoresDefaults = routed?.targets.some(({ kind, model: name, urls: [url] }) =>
-		servesOwnModels({ kind, model: name, url }),
-	);
 	const task = definitionOf(call);
-	const { input } = ignoresDefaults ? withoutDefaultLimit(call) : call;
+	const { input } = routed?.ownModels ? withoutDefaultLimit(call) : call;
 	const { fixed, outputTokens, outputUnbounded } = task.estimate(input, model);
 	const choices = task.choices?.(call.input) ?? 1;
 	// A hedged request may run on two engines, and both are paid.

@@ -6,6 +6,7 @@
  * A target whose circuit is open comes last, but is not left out: trying it is better than failing without a try.
  */
 import type { Timeouts } from "../backends/backend.ts";
+import { servesOwnModels } from "../backends/own-models.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
 import { AiError } from "../core/errors.ts";
 import { present } from "../core/present.ts";
@@ -98,21 +99,33 @@ export class RouteTable implements Routing, RouteList {
 		const route = this.#exact.get(modelId) ?? this.#patterns.find(({ pattern }) => matches(pattern, modelId));
 		if (route)
 			return {
-				billed: isBilled(route.targets, modelId),
-				targets: route.targets.map((target) => weightedTarget(target, modelId, isExact(route))),
+				...resolvedTargets(route.targets, modelId, isExact(route)),
 				named: true,
 				strict: route.strict ?? isProduct(route.targets),
 				...(route.settings && { settings: route.settings }),
 			};
 		if (!this.defaultBackend) return undefined;
 		const target: RouteTarget = { backend: this.defaultBackend, headers: {} };
-		return {
-			billed: isBilled([target], modelId),
-			targets: [weightedTarget(target, modelId, false)],
-			named: false,
-			strict: isProduct([target]),
-		};
+		return { ...resolvedTargets([target], modelId, false), named: false, strict: isProduct([target]) };
 	}
+}
+
+/** The targets for a model, and what they have in common: it is decided once for all requests. `exact`: the route names exactly this model. */
+function resolvedTargets(
+	targets: readonly RouteTarget[],
+	modelId: string,
+	exact: boolean,
+): Pick<ResolvedRoute, "billed" | "isSimulated" | "ownModels" | "targets"> {
+	const weighted = targets.map((target) => weightedTarget(target, modelId, exact));
+	const ownModels = weighted.some(({ kind, model, urls }) =>
+		urls.some((url) => servesOwnModels({ kind, model, url })),
+	);
+	return {
+		billed: isBilled(targets, modelId),
+		targets: weighted,
+		...(ownModels && { ownModels }),
+		...(weighted.every(({ kind }) => kind === "simulator") && { isSimulated: true }),
+	};
 }
 
 /** The simulator represents Workers AI: what it accepts must work after `wrangler deploy`. */
@@ -125,7 +138,6 @@ const isBilled = (targets: readonly RouteTarget[], modelId: string): boolean =>
 const weightedTarget = (
 	{ backend, model, rename, weight, continues, loras, weights, headers, timeouts }: RouteTarget,
 	modelId: string,
-	/** Whether the route names exactly this model. */
 	exact: boolean,
 ): WeightedTarget => ({
 	...backend,

@@ -147,12 +147,14 @@ describe("configure", () => {
 			billed: false,
 			named: true,
 			strict: true,
+			isSimulated: true,
 			targets: [{ ...target, model: "m" }],
 		});
 		expect(routing.find("other")).toEqual({
 			billed: false,
 			named: false,
 			strict: true,
+			isSimulated: true,
 			targets: [{ ...target, model: "other", anyModel: true }],
 		});
 	});

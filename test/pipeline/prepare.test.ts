@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { configure } from "../../src/config/index.ts";
 import { adHocModel, Catalog } from "../../src/models/catalog.ts";
-import type { WeightedTarget } from "../../src/pipeline/plan.ts";
 import { fitContext } from "../../src/pipeline/prepare.ts";
 import type { ChatInput } from "../../src/tasks/text-generation/types.ts";
 
@@ -21,17 +21,23 @@ describe("fitContext", () => {
 	});
 
 	it("counts exactly where the simulator alone answers", () => {
-		const target = (kind: string) => ({ targets: [{ kind }] as WeightedTarget[] });
+		const { routing } = configure({
+			BACKENDS: { engine: { kind: "openai", url: "http://engine/v1" } },
+			ROUTES: {
+				simulated: [{ backend: "simulator" }],
+				engine: [{ backend: "engine" }],
+				both: [{ backend: "simulator" }, { backend: "engine" }],
+			},
+		});
 		// A token a word, and 11 for what the chat template puts around one message and the reply.
 		const words = say("word ".repeat(86).trim());
-		const simulator = target("simulator");
+		const simulator = routing.find("simulated");
 		expect(() => fitContext(chat({ ...words, max_tokens: 3 }), model, simulator)).not.toThrow();
 		expect(() => fitContext(chat({ ...words, max_tokens: 4 }), model, simulator)).toThrow(
 			"5021: The estimated number of input and maximum output tokens (101) exceeded this model context window limit (100)",
 		);
-		expect(() => fitContext(chat({ ...words, max_tokens: 4 }), model, target("openai"))).not.toThrow();
-		const several = { targets: [...simulator.targets, ...target("openai").targets] };
-		expect(() => fitContext(chat({ ...words, max_tokens: 4 }), model, several)).not.toThrow();
+		expect(() => fitContext(chat({ ...words, max_tokens: 4 }), model, routing.find("engine"))).not.toThrow();
+		expect(() => fitContext(chat({ ...words, max_tokens: 4 }), model, routing.find("both"))).not.toThrow();
 	});
 
 	it("takes what has fewer bytes than the window tokens as it is", () => {
