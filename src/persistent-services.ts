@@ -123,7 +123,8 @@ export function createPersistent(
 		...{ directory: directoryObject, now, waitUntil: keepAlive },
 		isOnlyProcess,
 	});
-	const checks = { openObjects, deletedAccounts };
+	const counted = { openObjects: Number.isFinite(objects) ? openObjects : undefined };
+	const checks = { ...counted, deletedAccounts };
 	const bindings = withCountedObjects(uncounted, checks);
 	const {
 		ACCOUNT,
@@ -263,11 +264,10 @@ export function createPersistent(
 		},
 		responseStores: RESPONSE_STORE,
 		retrievalObjects: retrievalObjects(bindings),
-		ownShards: retrievalObjects(withCountedObjects(uncounted, { openObjects })),
+		ownShards: retrievalObjects(withCountedObjects(uncounted, counted)),
 		queryCounts,
 		...{ jobStores: JOB_STORE, ...present({ batchEvents: bindings.BATCH_EVENTS }) },
 		isOnlyProcess,
-		openObjects,
 		counts() {
 			streamRuns.releaseExpired();
 			return [
