@@ -160,6 +160,7 @@ export abstract class AccountReader<Services extends AccountReaderServices>
 	}
 
 	knownGateway(credential: Credential): string | undefined {
-		return this.services.credentials.gateway(this.account, credential);
+		const { credentials } = this.services;
+		return credentials.hasGateways ? credentials.gateway(this.account, credential) : undefined;
 	}
 }

@@ -129,8 +129,10 @@ class AccountClient
 	/** Admits from leases that only have to be checked first. Other requests are admitted by the object. */
 	async #admitAll(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
 		const journal = this.services.journals.get(this.account);
-		const checks = journal?.leasesToCheck(admissions);
-		if (!journal || !checks?.size) return this.#admitByObject(admissions);
+		// There are no leases, neither to check nor to return.
+		if (!journal) return this.#callAdmit(admissions);
+		const checks = journal.leasesToCheck(admissions);
+		if (checks.size === 0) return this.#admitByObject(admissions);
 		const calledAt = this.services.now();
 		const answers = await this.object.call("checkLeases", [...checks.values()]);
 		journal.recordChecks(checks, answers, calledAt);
