@@ -6,21 +6,21 @@ import type { TaskCall } from "../tasks/task.ts";
 import type { Reader } from "./dialect.ts";
 
 /**
- * Builds a schema once for each model and mode (strict or lenient), because building takes a hundred times as long as
- * parsing a small chat. A schema depends on nothing else and is garbage-collected with its model.
+ * Makes what depends only on the model and the mode (strict or lenient) once for each: a schema above all, because building one takes a
+ * hundred times as long as parsing a small chat. It is garbage-collected with its model.
  */
-export function perModel<Schema extends z.ZodType>(
-	build: (model: Model, strict: boolean) => Schema,
-): (model: Model, strict?: boolean) => Schema {
-	const lenientSchemas = new WeakMap<Model, Schema>();
-	const strictSchemas = new WeakMap<Model, Schema>();
+export function perModel<Made>(
+	make: (model: Model, strict: boolean) => Made,
+): (model: Model, strict?: boolean) => Made {
+	const lenient = new WeakMap<Model, Made>();
+	const strictly = new WeakMap<Model, Made>();
 	return (model, strict = false) => {
-		const schemas = strict ? strictSchemas : lenientSchemas;
-		const cached = schemas.get(model);
-		if (cached) return cached;
-		const schema = build(model, strict);
-		schemas.set(model, schema);
-		return schema;
+		const made = strict ? strictly : lenient;
+		const known = made.get(model);
+		if (known !== undefined) return known;
+		const value = make(model, strict);
+		made.set(model, value);
+		return value;
 	};
 }
 

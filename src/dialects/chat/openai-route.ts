@@ -64,20 +64,21 @@ function schema(model: Model, strict: boolean) {
 	return z.object({ ...common, ...nativeChatFields(model, native), messages: nativeMessages });
 }
 
+const messageRules = perModel((model) => ({
+	contentOptional: inputFamily(model).native?.content === "media",
+	...contentRules(model),
+}));
+
 export const openaiChat: Dialect = {
 	reader: {
 		schema: perModel(schema),
 		read(inputs: z.output<ReturnType<typeof schema>>, model) {
-			const rules = {
-				contentOptional: inputFamily(model).native?.content === "media",
-				...contentRules(model),
-			};
 			checkLora(inputs, model);
 			const { guided_json, verbosity, prompt_cache_key, safety_identifier } = inputs;
 			// vLLM's name for a response format.
 			const guided = guided_json && { type: "json_schema" as const, json_schema: guided_json };
 			const response_format = inputs.response_format ?? guided;
-			const messages = readMessages(inputs.messages, rules);
+			const messages = readMessages(inputs.messages, messageRules(model));
 			const chat = readOpenAi({ ...withTools(inputs), response_format }, messages);
 			const { prompt_cache_options, prompt_cache_retention } = inputs;
 			const routeFields = present({
