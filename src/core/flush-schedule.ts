@@ -82,7 +82,10 @@ export class FlushSchedule {
 		let flush: Flush | undefined;
 		return {
 			get state() {
-				return flush && schedule.#stateOf(flush);
+				if (!flush || !schedule.#flushes.has(flush)) return undefined;
+				if (flush.step) return isLost(flush.since, schedule.#services.now()) ? undefined : "stepping";
+				if (!schedule.#isRunning) return undefined;
+				return flush.tries > 0 ? "retrying" : "waiting";
 			},
 			start: (wait) => {
 				if (flush) this.#flushes.delete(flush);
@@ -96,13 +99,6 @@ export class FlushSchedule {
 				if (flush && this.#flushes.delete(flush)) this.#loop?.wake();
 			},
 		};
-	}
-
-	#stateOf(flush: Flush): Flushes["state"] {
-		if (!this.#flushes.has(flush)) return undefined;
-		if (flush.step) return isLost(flush.since, this.#services.now()) ? undefined : "stepping";
-		if (!this.#isRunning) return undefined;
-		return flush.tries > 0 ? "retrying" : "waiting";
 	}
 
 	get #isRunning(): boolean {

@@ -84,8 +84,7 @@ function inputsOf(bytes: Uint8Array<ArrayBuffer>, contentType: string, limits: S
 export async function readJson(request: Request, services: BodyServices): Promise<unknown> {
 	const { limits } = services;
 	const stated = statedLength(request);
-	const encoding = encodingOf(request);
-	if (stated > Math.min(SMALL_BODY_BYTES, limits.jsonBytes) || encoding) {
+	if (stated > Math.min(SMALL_BODY_BYTES, limits.jsonBytes) || request.headers.has("content-encoding")) {
 		const bytes = await readBody(request, limits.jsonBytes, services);
 		try {
 			return parseJson(bytes, limits);

@@ -25,7 +25,8 @@ export function spanIn(traceparent: string): { trace: string; parent: string; fl
  * invalid.
  */
 export function traceOf(headers: Headers): string | undefined {
-	const span = spanIn(headers.get(TRACEPARENT) ?? "");
+	const traceparent = headers.get(TRACEPARENT);
+	const span = traceparent === null ? undefined : spanIn(traceparent);
 	return span && `00-${span.trace}-${span.parent}-${span.flags}`;
 }
 

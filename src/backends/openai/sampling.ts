@@ -13,7 +13,7 @@ export function sampling(
 	{ host, isOpenAi }: OpenAiService,
 ): Record<string, unknown> {
 	return {
-		model: modelName(input, call),
+		model: input.lora === undefined ? call.target.model : adapterName(input.lora, call),
 		...pick(input, "temperature", "top_p", "seed", "frequency_penalty", "presence_penalty", "stop", "n"),
 		...pick(input, "logit_bias", "response_format", "user", "stream"),
 		stream_options: input.stream ? { include_usage: true } : undefined,
@@ -31,9 +31,8 @@ export function sampling(
  * vLLM and SGLang serve an adapter as a model with its own name. Only declared adapters are allowed: otherwise the caller
  * could name any model of the upstream, at the price of this one.
  */
-function modelName({ lora }: ChatInput, call: Call): string {
+function adapterName(lora: string, call: Call): string {
 	const { model, target } = call;
-	if (lora === undefined) return target.model;
 	if (!can(model, "lora") || serviceAt(target).isOpenAi) throw loraUnsupported(call);
 	if (!allowsAdapter(lora, call))
 		throw new AiError(

@@ -222,18 +222,14 @@ export class Pace {
 		return {
 			settled: ({ id }, { settlement: { backend, firstTokenMs, outcome } }) => {
 				if (this.#lines.has(id)) return;
-				this.#addLive();
+				const now = this.#now();
+				const distance = Math.min(MAX_LIVE_MS, Math.max(0, now - this.#liveEndedAt));
+				this.#liveDistance += (distance - this.#liveDistance) / AVERAGE_OF;
+				this.#liveEndedAt = this.#liveAt = now;
 				if (firstTokenMs === undefined || outcome !== "ok") return;
 				this.#add(backend, firstTokenMs);
 			},
 		};
-	}
-
-	#addLive(): void {
-		const now = this.#now();
-		const distance = Math.min(MAX_LIVE_MS, Math.max(0, now - this.#liveEndedAt));
-		this.#liveDistance += (distance - this.#liveDistance) / AVERAGE_OF;
-		this.#liveEndedAt = this.#liveAt = now;
 	}
 
 	#add(backend: string, milliseconds: number): void {
