@@ -6,6 +6,8 @@ import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts"
 
 /** An engine that sends one token per event sends fewer characters per event on average. */
 const MAX_CHARACTERS_PER_TOKEN = 8;
+/** Characters of each stream that are kept for an estimate. */
+const MAX_UNCOUNTED = 4_096;
 
 /** A delta as the engine sent it: its fields have not been checked. */
 export type SentDelta = { readonly [Field in keyof ChatDelta]?: unknown };
@@ -17,6 +19,8 @@ export class StreamProgress implements Progress {
 	#deltas = 0;
 	#characters = 0;
 	readonly #count = new TokenCount();
+	/** The last text, which is not in the estimate yet. Most answers are short, and need no estimate. */
+	#uncounted = "";
 
 	get usage(): Usage | undefined {
 		return this.#usage;
@@ -25,7 +29,9 @@ export class StreamProgress implements Progress {
 	/** One token per event if that is plausible; otherwise an estimate from the text. */
 	get outputTokens(): number {
 		const tokenByToken = this.#characters <= this.#deltas * MAX_CHARACTERS_PER_TOKEN;
-		return tokenByToken ? this.#deltas : this.#count.tokens;
+		if (tokenByToken) return this.#deltas;
+		this.#countText();
+		return this.#count.tokens;
 	}
 
 	/** Adds a complete event. */
@@ -48,7 +54,13 @@ export class StreamProgress implements Progress {
 		if (text === "") return;
 		this.#deltas++;
 		this.#characters += text.length;
-		this.#count.add(text);
+		this.#uncounted += text;
+		if (this.#uncounted.length >= MAX_UNCOUNTED) this.#countText();
+	}
+
+	#countText(): void {
+		this.#count.add(this.#uncounted);
+		this.#uncounted = "";
 	}
 }
 

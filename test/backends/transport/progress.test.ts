@@ -22,6 +22,13 @@ describe("output tokens", () => {
 		expect(tokensOf({ content: LONG.repeat(10) }, { content: "a" })).toBe(12);
 	});
 
+	it("are the same for a long text in one delta and in many", () => {
+		const deltas = Array.from({ length: 1_000 }, (): SentDelta => ({ content: ` ${LONG}` }));
+		// Two words in each.
+		expect(tokensOf(...deltas)).toBe(2_000);
+		expect(tokensOf({ content: ` ${LONG}`.repeat(1_000) })).toBe(2_000);
+	});
+
 	it.each<[string, SentDelta]>([
 		["content", { content: LONG }],
 		["reasoning_content", { reasoning_content: LONG }],
