@@ -31,7 +31,6 @@ import { Journal, type JournalOwner } from "./journal.ts";
 import { KnownCredentials } from "./known-credentials.ts";
 import { classKey, type JournalPace, journalPace } from "./lease-demand.ts";
 import type { IsolateAccounts, LedgersServices } from "./ledgers-services.ts";
-import { logReached, reportedOnce } from "./outage.ts";
 import { failedSettlement, Outbox } from "./outbox.ts";
 import { RecentClasses } from "./recent-classes.ts";
 
@@ -96,8 +95,8 @@ class AccountClient
 	extends AccountReader<IsolateState>
 	implements AccountLedger, DurableLedger, TokenStore, JournalOwner
 {
-	/** Reports that the object has answered. */
-	#answered = 0;
+	/** Flushes that have given up since the object answered one. */
+	#givenUp = 0;
 
 	admitFromLease(admission: Admission): AdmissionGrant | undefined {
 		return this.object.isDeleted ? undefined : this.services.journals.get(this.account)?.admit(admission);
@@ -196,7 +195,7 @@ class AccountClient
 
 	async settleNow(settlements: readonly Settlement[]): Promise<void> {
 		await this.object.report("settle", settlements);
-		this.#answered++;
+		if (this.#givenUp > 0) this.#recordReached();
 	}
 
 	settle(settlement: Settlement): void {
@@ -243,7 +242,7 @@ class AccountClient
 
 	async sendJournal(batch: JournalBatch): Promise<JournalAnswer> {
 		const answer = await this.object.report("journal", batch);
-		this.#answered++;
+		if (this.#givenUp > 0) this.#recordReached();
 		return answer;
 	}
 
@@ -252,13 +251,8 @@ class AccountClient
 	}
 
 	flushesOf(work: FlushWork): Flushes {
-		const { flushes } = this.services;
-		const { account } = this;
-		const reported = reportedOnce(work, {
-			answered: () => this.#answered,
-			onReached: (givenUp) => logReached(account, givenUp),
-		});
-		return (this.object.isInShard ? flushes : new FlushSchedule(this.services)).flushesOf(reported);
+		const schedule = this.object.isInShard ? this.services.flushes : new FlushSchedule(this.services);
+		return schedule.flushesOf(work);
 	}
 
 	pace(): JournalPace {
@@ -275,8 +269,21 @@ class AccountClient
 		deleteIfSame(this.services.journals, this.account, journal);
 	}
 
+	/** Further flushes begin while there is something to send. Only the first that gives up is an error in the log. */
 	#logUnsent(error: unknown, first: { ticket: string } | undefined): void {
-		if (!this.object.isDeleted) this.services.log(toAiError(error), first?.ticket ?? "");
+		const isFirst = ++this.#givenUp === 1;
+		if (isFirst && !this.object.isDeleted) this.services.log(toAiError(error), first?.ticket ?? "");
+	}
+
+	#recordReached(): void {
+		console.error(
+			JSON.stringify({
+				message: "The object of an account is reached again, and has what was not sent",
+				account: this.account,
+				failed_flushes: this.#givenUp,
+			}),
+		);
+		this.#givenUp = 0;
 	}
 }
 

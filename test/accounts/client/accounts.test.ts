@@ -1,7 +1,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Admission } from "../../../src/accounts/admission.ts";
 import type { AccountStub } from "../../../src/accounts/client/account-calls.ts";
 import { createLedgers } from "../../../src/accounts/client/accounts.ts";
@@ -685,6 +685,35 @@ describe("an unreachable object", () => {
 		await world.accounts.of(account).admit(admission());
 		expect(world.calls.at(-1)).toEqual(["admit", 1]);
 		expect(await settledOf(account)).toEqual({ requests: 1, microNeurons: 7, open: 1 });
+	});
+
+	it("is reported once while it cannot be reached, and when it is reached again", async () => {
+		const account = newAccount();
+		const world = isolate();
+		const tickets = await admitted(world.accounts, account, 4);
+		const settle = () =>
+			world.accounts.of(account).settle(settlement(tickets.shift() ?? "", { microNeurons: 7 }));
+		const reached: unknown[] = [];
+		const console_ = vi
+			.spyOn(console, "error")
+			.mockImplementation((line) => void reached.push(JSON.parse(line)));
+		onTestFinished(() => console_.mockRestore());
+		world.fault = "lost";
+		for (let i = 0; i < 2; i++) {
+			settle();
+			await world.pass(30_000);
+		}
+		expect(world.logged.map(({ key }) => key)).toEqual(["ledgerUnavailable"]);
+		expect(reached).toEqual([]);
+		world.fault = "none";
+		settle();
+		await world.pass(30_000);
+		const message = "The object of an account is reached again, and has what was not sent";
+		expect(reached).toEqual([{ message, account, failed_flushes: 2 }]);
+		settle();
+		await world.pass(30_000);
+		expect(reached).toHaveLength(1);
+		expect(await settledOf(account)).toEqual({ requests: 4, microNeurons: 28, open: 0 });
 	});
 
 	it("is not called at every settlement while it fails", async () => {
