@@ -32,18 +32,20 @@ interface WaitingRequest {
 type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 export class RunningRequests {
-	readonly #shares: FairShares;
+	/** Absent: nothing is refused. */
+	readonly #shares: FairShares | undefined;
+	#size = 0;
 	/** The oldest is first. */
 	#waiting: WaitingRequest[] = [];
 	#refused = 0;
 
 	/** `max` infinite: nothing is refused. */
 	constructor(max: number) {
-		this.#shares = new FairShares(max, Math.ceil(max * FREE_FOR_NEW_ACCOUNTS));
+		if (Number.isFinite(max)) this.#shares = new FairShares(max, Math.ceil(max * FREE_FOR_NEW_ACCOUNTS));
 	}
 
 	get size(): number {
-		return this.#shares.size;
+		return this.#size;
 	}
 
 	/**
@@ -52,15 +54,18 @@ export class RunningRequests {
 	 */
 	begin(account: string, ended: Promise<unknown>, wait: Wait): Promise<void> | undefined {
 		const isFirst = !this.#waiting.some((other) => other.account === account);
-		if (!isFirst || !this.#shares.mayTake(account)) return this.#wait(account, ended, wait);
-		this.#shares.take(account);
+		const mayTake = this.#shares?.mayTake(account) ?? true;
+		if (!isFirst || !mayTake) return this.#wait(account, ended, wait);
+		this.#shares?.take(account);
+		this.#size++;
 		const end = (): void => this.#end(account);
 		ended.then(end, end);
 		return undefined;
 	}
 
 	report(): CountReport {
-		return { name: "requests", used: this.#shares.size, limit: this.#shares.max, refused: this.#refused };
+		const limit = this.#shares?.max ?? Number.POSITIVE_INFINITY;
+		return { name: "requests", used: this.#size, limit, refused: this.#refused };
 	}
 
 	async #wait(account: string, ended: Promise<unknown>, wait: Wait): Promise<void> {
@@ -98,24 +103,27 @@ export class RunningRequests {
 	}
 
 	#end(account: string): void {
-		this.#shares.release(account);
-		if (this.#waiting.length === 0) return;
-		for (let next = this.#next(); next; next = this.#next()) {
-			this.#shares.take(next.account);
+		const shares = this.#shares;
+		this.#size--;
+		shares?.release(account);
+		if (!shares || this.#waiting.length === 0) return;
+		for (let next = this.#next(shares); next; next = this.#next(shares)) {
+			shares.take(next.account);
+			this.#size++;
 			next.hasPlace = true;
 			this.#remove(next);
 		}
 	}
 
 	/** The waiting request that may begin first. */
-	#next(): WaitingRequest | undefined {
+	#next(shares: FairShares): WaitingRequest | undefined {
 		let next: WaitingRequest | undefined;
 		const seen = new Set<string>();
 		for (const request of this.#waiting) {
 			if (seen.has(request.account)) continue;
 			seen.add(request.account);
-			const isLess = !next || this.#shares.count(request.account) < this.#shares.count(next.account);
-			if (isLess && this.#shares.mayTake(request.account)) next = request;
+			const isLess = !next || shares.count(request.account) < shares.count(next.account);
+			if (isLess && shares.mayTake(request.account)) next = request;
 		}
 		return next;
 	}
