@@ -133,16 +133,15 @@ export function mapEvents(
 		else throw error;
 		return out.take();
 	};
-	const rewriteEvent = (event: StreamEvent): void => {
-		const surroundings = event instanceof DeltaEvent ? stages.onDelta?.(event.template) : undefined;
-		if (surroundings && event instanceof DeltaEvent) out.addDelta(event, surroundings);
-		else if ("comment" in event) out.add(stages.onComment?.(event.comment) ?? textOf(event));
-		else out.add(stages.onData(event.data, event.value));
-	};
 	const rewrite = (piece: EventPiece | undefined): void => {
 		over = piece === undefined;
 		if (!piece) out.add(stages.onEnd?.() ?? "");
-		else for (const event of piece.events) rewriteEvent(event);
+		for (const event of piece?.events ?? []) {
+			const surroundings = event instanceof DeltaEvent ? stages.onDelta?.(event.template) : undefined;
+			if (surroundings && event instanceof DeltaEvent) out.addDelta(event, surroundings);
+			else if ("comment" in event) out.add(stages.onComment?.(event.comment) ?? textOf(event));
+			else out.add(stages.onData(event.data, event.value));
+		}
 	};
 	/**
 	 * Pulls until there is output; otherwise the reader would wait forever. A loop, because promises that resolve to one
