@@ -101,7 +101,7 @@ export const FAILURES = {
 	/** An invalid body or query of AI Gateway's management routes. The description names the field. */
 	invalidGatewayRequest: edge(7001, 400, "Invalid request"),
 	noRoute: edge(7000, 400, "No route for that URI"),
-	/** The request has passed too many gateways (`src/outbound/hops.ts`). */
+	/** The request has passed too many gateways (`src/outbound/passed-headers.ts`). */
 	gatewayLoop: edge(7000, 508, "The request runs in a circle: a gateway calls itself"),
 	notFound: edge(7002, 404, "Not found"),
 	/** Stored responses (`src/responses`). The codes are no codes of the product, which stores none. */

@@ -8,7 +8,7 @@ import { BoundedMap } from "../core/bounded-map.ts";
 import { isRecord, parseJson } from "../core/json.ts";
 import { lazy } from "../core/lazy.ts";
 import { own } from "../core/own.ts";
-import { spanIn, TRACEPARENT } from "../outbound/trace-context.ts";
+import { spanIn, TRACEPARENT } from "../outbound/passed-headers.ts";
 import { safeParse } from "../schemas/safe-parse.ts";
 import { Backoff } from "./settings.ts";
 

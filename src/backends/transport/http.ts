@@ -8,10 +8,10 @@ import type { AiError } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
 import type { Media } from "../../media/media.ts";
 import { decodeUtf8 } from "../../media/utf8.ts";
-import { callOut, type OutgoingRequest } from "../../outbound/call-out.ts";
+import { callOut } from "../../outbound/call-out.ts";
 import type { Deadline } from "../../outbound/deadline.ts";
 import { REPLY } from "../../outbound/limits.ts";
-import { withPassedTrace } from "../../outbound/trace-context.ts";
+import type { OutgoingHeaders } from "../../outbound/passed-headers.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import { shortRead } from "../../schemas/short-read.ts";
 import type { EventFormat } from "../../streams/event-splitter.ts";
@@ -191,7 +191,7 @@ function headersFor(
 	target: Target,
 	{ accept, headers }: UpstreamRequest,
 	content: "json" | "other",
-): OutgoingRequest["headers"] {
+): OutgoingHeaders {
 	// All names are in lower case, so that no header is sent twice.
 	const all = (): Record<string, string> => ({
 		...target.headers,
@@ -223,7 +223,8 @@ async function send(call: Call, request: UpstreamRequest, deadline: Deadline): P
 			fetch,
 			url: target.url + path,
 			method: body ? "POST" : "GET",
-			headers: withPassedTrace(headersFor(target, request, body && !isRaw ? "json" : "other"), call),
+			headers: headersFor(target, request, body && !isRaw ? "json" : "other"),
+			runsModel: !call.withoutTrace,
 			body: isRaw ? body : body && JSON.stringify(body),
 			signal: deadline.signal,
 		});

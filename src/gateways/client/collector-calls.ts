@@ -11,8 +11,8 @@ import { counter, type Metric } from "../../core/metric.ts";
 import { exportBytes, runningExports } from "../../core/process-counts.ts";
 import { CounterSeries } from "../../core/series.ts";
 import { Breaker } from "../../fleet/breaker.ts";
-import { MAX_HOPS, withHops } from "../../outbound/hops.ts";
 import { SHORT_CALLS } from "../../outbound/limits.ts";
+import { MAX_HOPS, withHops } from "../../outbound/passed-headers.ts";
 import { shortCall } from "../../outbound/short-call.ts";
 import type { OtelTarget } from "../settings.ts";
 

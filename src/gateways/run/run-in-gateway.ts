@@ -5,7 +5,7 @@
 import { AiError, toAiError } from "../../core/errors.ts";
 import { timeOrderedUuid } from "../../core/time-ordered-uuid.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
-import { MAX_HOPS, passedHops } from "../../outbound/hops.ts";
+import { MAX_HOPS, passedHops } from "../../outbound/passed-headers.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { noGateway } from "../absent-gateway.ts";
 import { answerHeaders } from "../answer-headers.ts";

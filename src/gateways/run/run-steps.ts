@@ -5,7 +5,7 @@
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
-import { withOwnTrace } from "../../outbound/trace-context.ts";
+import { withOwnTrace } from "../../outbound/passed-headers.ts";
 import type { Caller, Inputs } from "../../pipeline/request.ts";
 import type { GatewayExchange, RequestSource } from "../exchange.ts";
 import { type GatewayOptions, mergedOptions } from "../options.ts";

@@ -7,7 +7,7 @@ import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { own } from "../../core/own.ts";
 import type { Catalog } from "../../models/catalog.ts";
-import { passedHops } from "../../outbound/hops.ts";
+import { passedHops } from "../../outbound/passed-headers.ts";
 import type { KeyLimit } from "../../providers/provider-key.ts";
 import { PROVIDERS, type Provider } from "../../providers/providers.ts";
 import type { ProviderAccess } from "../durable/provider-access.ts";

@@ -22,7 +22,7 @@ import { failureEnvelope } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { inOwnContext } from "../../http/own-context.ts";
 import { BY_MODEL, pathParameter } from "../../http/route.ts";
-import { traceOf, withTrace } from "../../outbound/trace-context.ts";
+import { traceOf, withTrace } from "../../outbound/passed-headers.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { V1 } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";

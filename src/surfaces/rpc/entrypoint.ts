@@ -15,7 +15,7 @@ import { failureEnvelope } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { headersIn } from "../../http/request-options.ts";
 import { type SearchModel, search } from "../../models/search.ts";
-import { traceOf, withTrace } from "../../outbound/trace-context.ts";
+import { traceOf, withTrace } from "../../outbound/passed-headers.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { DEFAULT_NAMESPACE } from "../../retrieval/search/records.ts";
 import { NamespaceTarget } from "../aisearch/namespace-target.ts";

@@ -16,7 +16,7 @@ import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { inOwnContext } from "../../http/own-context.ts";
 import { checkTags, headersIn, inferenceRequest, refuseQueue } from "../../http/request-options.ts";
-import { traceOf, withTrace } from "../../outbound/trace-context.ts";
+import { traceOf, withTrace } from "../../outbound/passed-headers.ts";
 import type { Caller, InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import { wireFailure } from "../binding/run-failure.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { getBytes, getJson, postBytes, postJson, postStream } from "../../../src/backends/transport/http.ts";
 import { AiError } from "../../../src/core/errors.ts";
-import { traceOf, withTrace } from "../../../src/outbound/trace-context.ts";
+import { traceOf, withTrace } from "../../../src/outbound/passed-headers.ts";
 import {
 	callOf,
 	eventStream,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { withTrace } from "../../../src/outbound/trace-context.ts";
+import { withTrace } from "../../../src/outbound/passed-headers.ts";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import {
 	CALLER,

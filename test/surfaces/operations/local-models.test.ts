@@ -1,6 +1,6 @@
 /** The routes of the local engine, against an engine of the test. */
 import { describe, expect, it } from "vitest";
-import { withTrace } from "../../../src/outbound/trace-context.ts";
+import { withTrace } from "../../../src/outbound/passed-headers.ts";
 import { upstream } from "../../gateway.ts";
 import { ADMIN, closedGateway, json } from "../../http/access.ts";
 

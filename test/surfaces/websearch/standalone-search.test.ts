@@ -1,6 +1,6 @@
 /** Codex's standalone search, `/v1/alpha/search`. */
 import { expect, it } from "vitest";
-import { withTrace } from "../../../src/outbound/trace-context.ts";
+import { withTrace } from "../../../src/outbound/passed-headers.ts";
 import { testGateway } from "../../gateway.ts";
 import { SEARCH_VARS, searchHosts } from "../../websearch/search-hosts.ts";
 
