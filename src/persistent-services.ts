@@ -53,7 +53,7 @@ import { createShadows } from "./surfaces/jobs/create-shadows.ts";
 import { GuardCounts } from "./surfaces/operations/guard-counts.ts";
 import { withRemoteObjects } from "./surfaces/operations/objects.ts";
 import type { AppServices } from "./surfaces/services.ts";
-import { ledgerObserver, unbilledObserversOf } from "./telemetry/exchange-observer.ts";
+import { observersOf } from "./telemetry/exchange-observer.ts";
 import { FailureCounts, surfaceLog } from "./telemetry/failure-counts.ts";
 import { logFailure } from "./telemetry/log.ts";
 import { RequestTimes } from "./telemetry/request-times.ts";
@@ -147,11 +147,6 @@ export function createPersistent(
 	const [failureCounts, requestTimes] = [new FailureCounts(), new RequestTimes()];
 	const runtimeDelay = new RuntimeDelay(now);
 	const jobPace = new Pace(now, () => runningRequests.size, runtimeDelay);
-	const unbilledObservers = [
-		...unbilledObserversOf({ log: logFailure, analytics: bindings.ANALYTICS }),
-		requestTimes,
-		jobPace.observer,
-	];
 	const directory = new DirectoryCache({
 		...{ now, shards, wait, waitUntil: keepAlive },
 		directory: directoryObject,
@@ -229,8 +224,10 @@ export function createPersistent(
 			...hint,
 		}),
 		...hint,
-		observers: [ledgerObserver(ledgers), ...unbilledObservers],
-		unbilledObservers,
+		observers: [
+			...observersOf({ log: logFailure, analytics: bindings.ANALYTICS }),
+			...[requestTimes, jobPace.observer],
+		],
 		jobPace,
 		runtimeDelay,
 		gatewayLogs: new GatewayLogs({

@@ -19,7 +19,7 @@ import { vectorObjects } from "../src/retrieval/vectors/client/vector-objects.ts
 import { servicesOf } from "../src/services.ts";
 import { apiFiles } from "../src/surfaces/operations/api-files.ts";
 import type { AppServices } from "../src/surfaces/services.ts";
-import { ledgerObserver, unbilledObserversOf } from "../src/telemetry/exchange-observer.ts";
+import { observersOf } from "../src/telemetry/exchange-observer.ts";
 import { surfaceLog } from "../src/telemetry/failure-counts.ts";
 import "./alarms-ahead.ts";
 
@@ -141,8 +141,7 @@ export function testServices({
 		jobs,
 		storage,
 		findAdapter: adapterFinder({ jobs, storage, engineFolders: services.engineFolders }),
-		observers: [ledgerObserver(ledgers), ...unbilledObserversOf({ log })],
-		unbilledObservers: [],
+		observers: observersOf({ log }),
 		now: () => NOW,
 		uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`,
 		random: () => 0,
@@ -255,7 +254,7 @@ export const replaceServices = <T extends AppServices>(
 	replaced: Partial<Pick<AppServices, "ledgers" | "log">>,
 ): T => {
 	const all = { ...services, ...replaced };
-	const { ledgers, log, requestTimes } = all;
-	const observers = [ledgerObserver(ledgers), ...unbilledObserversOf({ log }), requestTimes];
+	const { log, requestTimes } = all;
+	const observers = [...observersOf({ log }), requestTimes];
 	return { ...all, log: surfaceLog(log), observers };
 };

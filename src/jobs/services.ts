@@ -1,6 +1,5 @@
 /** What files and batches need, in addition to the services of the runs. Types only. */
 import type { ResponsesServices } from "../responses/services.ts";
-import type { ExchangeObserver } from "../telemetry/exchange-observer.ts";
 import type { EngineFolders } from "./adapters/engine-folders.ts";
 import type { Pace } from "./batches/pace.ts";
 import type { JobSettings } from "./batches/settings.ts";
@@ -16,6 +15,4 @@ export interface JobsServices extends ResponsesServices {
 	batchEvents?: Pick<Queue, "send">;
 	/** How many lines run at the same time in this process. */
 	jobPace: Pace;
-	/** Those of all exchanges without the ledger, because the bills of a line are stored with its result. */
-	unbilledObservers: readonly ExchangeObserver[];
 }

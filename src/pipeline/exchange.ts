@@ -6,7 +6,7 @@
  *
  * A request that its account refuses goes from `reserved` to `ended`, and one that fails before admission from `received`.
  */
-import type { Admission, Outcome, Settlement } from "../accounts/admission.ts";
+import type { AccountLedger, Admission, Outcome, Settlement } from "../accounts/admission.ts";
 import { type AiError, type FailedCall, toAiError } from "../core/errors.ts";
 import { isObjectFailure } from "../core/object-failure.ts";
 import { unlessLeft } from "../core/unless-left.ts";
@@ -31,6 +31,8 @@ interface ExchangeServices {
 	 * are under way.
 	 */
 	waitUntil(promise: Promise<unknown>, account?: string): Promise<void> | void;
+	/** The exchange is admitted and settled by the same ledger. */
+	ledgers: { of(account: string): Pick<AccountLedger, "settle"> };
 	observers: readonly ExchangeObserver[];
 }
 
@@ -250,6 +252,7 @@ export class Exchange implements ExchangeFacts {
 					...(firstTokenAt !== undefined && { firstTokenMs: firstTokenAt - this.startedAt }),
 				},
 			};
+		if (settled) this.#services.ledgers.of(this.account).settle(settled.settlement);
 		const unreported = failure && !this.#reported.includes(failure) ? failure : undefined;
 		for (const observer of this.#observers) {
 			if (settled) observer.settled?.(this, settled);

@@ -34,7 +34,7 @@ export interface PipelineServices extends BackendServices {
 	/** 0 to 1. */
 	random(): number;
 	ledgers: Accounts;
-	/** They receive the events of every exchange: the ledger, the log, Analytics Engine. */
+	/** They receive the events of every exchange: the log, Analytics Engine. */
 	observers: readonly ExchangeObserver[];
 	/** Resolves after the time; rejects with the signal's reason if it fires first. */
 	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;

@@ -1,8 +1,8 @@
 /**
- * Observers of exchanges: the ledger, the log and Analytics Engine. They receive every failed call of an engine, and the settlement and
+ * Observers of exchanges: the log and Analytics Engine. They receive every failed call of an engine, and the settlement and
  * the failure of every exchange; nothing else reports them.
  */
-import type { Admission, Ledgers, Settlement } from "../accounts/admission.ts";
+import type { Admission, Settlement } from "../accounts/admission.ts";
 import type { AiError } from "../core/errors.ts";
 import { dataPoint } from "./analytics.ts";
 
@@ -30,13 +30,6 @@ export interface ExchangeObserver {
 	failed?(exchange: ExchangeFacts, failure: AiError): void;
 }
 
-/** Settles the reservation of every admitted request. */
-export const ledgerObserver = (ledgers: Ledgers): ExchangeObserver => ({
-	settled({ account }, { settlement }) {
-		ledgers.of(account).settle(settlement);
-	},
-});
-
 export const analyticsObserver = (
 	dataset: Pick<AnalyticsEngineDataset, "writeDataPoint">,
 ): ExchangeObserver => ({
@@ -52,8 +45,8 @@ export const logObserver = (log: FailureLog): ExchangeObserver => ({
 
 type FailureLog = (error: AiError, requestId: string) => void;
 
-/** The observers of every exchange, without the ledger. */
-export const unbilledObserversOf = ({
+/** The observers of every exchange. */
+export const observersOf = ({
 	log,
 	analytics,
 }: {

@@ -11,6 +11,8 @@ if (!model) throw new Error("no model");
 /** A caller who stays. */
 const SIGNAL = new AbortController().signal;
 const served = { backend: "engine", model: "m", attempts: 2, wasted: [] };
+/** It settles nothing. */
+const NO_LEDGERS = { of: () => ({ settle: () => {} }) };
 const measured = { quantities: { inputTokens: 3, outputTokens: 2 }, estimated: false };
 
 function clocked(admission?: object) {
@@ -51,6 +53,7 @@ describe("an exchange", () => {
 		const services = {
 			now: () => 0,
 			waitUntil: (_: Promise<unknown>, account?: string) => void counted.push(account),
+			ledgers: NO_LEDGERS,
 			observers: [],
 		};
 		const caller = { account: "team-a", credential: { kind: "operator" } } as const;
@@ -67,7 +70,7 @@ describe("an exchange", () => {
 	it("is reserved when it has a place, and not if it gets none", async () => {
 		const caller = { account: "team-a", credential: { kind: "operator" } } as const;
 		const place = Promise.withResolvers<void>();
-		const services = { now: () => 0, waitUntil: () => place.promise, observers: [] };
+		const services = { now: () => 0, waitUntil: () => place.promise, ledgers: NO_LEDGERS, observers: [] };
 		const exchange = new Exchange({ id: "id", caller, signal: SIGNAL }, services);
 		const reserved = exchange.reserve(ADMISSION, model);
 		const refused = new Exchange(
@@ -300,7 +303,7 @@ describe("observers", () => {
 		const points: AnalyticsEngineDataPoint[] = [];
 		const observer = analyticsObserver({ writeDataPoint: (point) => points.push(point ?? {}) });
 		const caller = { account: "team-a", credential: { kind: "operator" } } as const;
-		const services = { now: () => 0, waitUntil: () => {}, observers: [observer] };
+		const services = { now: () => 0, waitUntil: () => {}, ledgers: NO_LEDGERS, observers: [observer] };
 		const settled = new Exchange({ id: "one", caller, signal: SIGNAL }, services);
 		settled.reserve(ADMISSION, model);
 		settled.admit({});

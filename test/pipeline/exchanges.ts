@@ -56,10 +56,10 @@ export function observedExchange({
 		{
 			now,
 			waitUntil: (promise) => void released.push(promise),
+			ledgers: { of: () => ({ settle: (settlement) => void settled.push(settlement) }) },
 			observers: [
 				{
 					attemptFailed: (_, failure) => log(failure),
-					settled: (_, { settlement }) => void settled.push(settlement),
 					failed: (_, failure) => log(failure),
 				},
 			],

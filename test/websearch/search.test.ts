@@ -19,13 +19,12 @@ function searchThatWaits(place: Promise<void>) {
 					admitted.push(ticket);
 					return {};
 				},
+				settle: (settlement: Settlement) => void settled.push(settlement),
 			}),
 		},
 		now: () => 0,
 		waitUntil: () => place,
-		observers: [
-			{ settled: (_: unknown, { settlement }: { settlement: Settlement }) => settled.push(settlement) },
-		],
+		observers: [],
 	} as unknown as PipelineServices;
 	const request = {
 		id: "search",

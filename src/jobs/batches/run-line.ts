@@ -6,7 +6,6 @@ import { boundedText } from "../../outbound/bounded-text.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { PipelineServices } from "../../pipeline/services.ts";
 import { completeBodyOf } from "../../streams/complete-body.ts";
-import { ledgerObserver } from "../../telemetry/exchange-observer.ts";
 import type { JobsServices } from "../services.ts";
 import type { LineAdmissions } from "./line-admissions.ts";
 import { LineLedger } from "./line-ledger.ts";
@@ -120,7 +119,8 @@ export async function runLine(
 			...{ id: ticket, caller: context.caller, endpoint: record.endpoint, fields: body, signal },
 			headers: new Headers([...context.headers].map(([name, value]): [string, string] => [name, value])),
 		},
-		{ ledgers, observers: [ledgerObserver(ledgers), ...services.unbilledObservers] },
+		// The bills of a line are stored with its result.
+		{ ledgers, observers: services.observers },
 	);
 	const text = await textOf(response);
 	await ledger.close();

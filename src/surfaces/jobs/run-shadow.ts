@@ -16,7 +16,6 @@ import type { RunShadow, ShadowedRequest, ShadowOutcome } from "../../gateways/r
 import { DEFAULT_SETTINGS, type GatewaySettings } from "../../gateways/settings.ts";
 import { sourceOfShadow } from "../../gateways/shadows/shadow-routes.ts";
 import type { Model } from "../../models/model.ts";
-import { ledgerObserver } from "../../telemetry/exchange-observer.ts";
 import { FailureCounts } from "../../telemetry/failure-counts.ts";
 import type { AppServices } from "../services.ts";
 import { lineRunner } from "./batch-work.ts";
@@ -48,8 +47,7 @@ export const runShadow: RunShadow<AppServices> = async (shadowed, services, sign
 		},
 		{
 			services,
-			run: (call, own) =>
-				run(call, { ...own, ledgers: services.ledgers, observers: [ledgerObserver(services.ledgers)] }),
+			run: (call, own) => run(call, { ...own, ledgers: services.ledgers, observers: [] }),
 		},
 	);
 	const before = { facts: factsOf(row), text: response.text };

@@ -21,7 +21,7 @@ async function run(answer: () => Response, signal: AbortSignal) {
 		jobPace: { start: () => ({ take: async () => {}, end: () => {} }) },
 		jobSettings: { discounts: new Map(), discount: 1 },
 		now: () => 1_000,
-		unbilledObservers: [],
+		observers: [],
 	} as unknown as JobsServices;
 	const context = {
 		record: { api: "workers-ai", model: "m", endpoint: "/run" },

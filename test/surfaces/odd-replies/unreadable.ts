@@ -1,6 +1,6 @@
 /** A gateway in front of one engine whose replies cannot be read, and the log of it. */
 import { createApp } from "../../../src/app.ts";
-import { ledgerObserver, logObserver } from "../../../src/telemetry/exchange-observer.ts";
+import { logObserver } from "../../../src/telemetry/exchange-observer.ts";
 import { BASE, OPEN_ACCESS, testServices } from "../../gateway.ts";
 
 export const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -61,10 +61,7 @@ export async function answerTo(
 	});
 	const lines: string[] = [];
 	const log = (entry: unknown) => void lines.push(JSON.stringify(entry));
-	const app = createApp(
-		{ ...services, ledgers, uuid, observers: [ledgerObserver(ledgers), logObserver(log)] },
-		OPEN_ACCESS,
-	);
+	const app = createApp({ ...services, ledgers, uuid, observers: [logObserver(log)] }, OPEN_ACCESS);
 	const response = await app.request(`${BASE}${path}`, {
 		method: "POST",
 		headers: { "content-type": "application/json" },
