@@ -24,9 +24,10 @@ describe("output tokens", () => {
 
 	it("are the same for a long text in one delta and in many", () => {
 		const deltas = Array.from({ length: 1_000 }, (): SentDelta => ({ content: ` ${LONG}` }));
-		// Two words in each.
-		expect(tokensOf(...deltas)).toBe(2_000);
-		expect(tokensOf({ content: ` ${LONG}`.repeat(1_000) })).toBe(2_000);
+		const tokens = tokensOf(...deltas);
+		expect(tokens).toBe(tokensOf({ content: ` ${LONG}`.repeat(1_000) }));
+		// Two words in each delta.
+		expect(Math.abs(tokens / 2_000 - 1)).toBeLessThan(0.1);
 	});
 
 	it.each<[string, SentDelta]>([
