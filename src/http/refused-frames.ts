@@ -4,8 +4,9 @@
  * many is closed. An HTTP request that is refused counts in the pace of its connection instead. What fails at an engine or a provider is not
  * counted: the caller cannot prevent it, and it would end the other requests of the socket.
  */
+import { Allowance } from "../core/allowance.ts";
 import type { AiError, FailureKey } from "../core/errors.ts";
-import { Pace } from "./socket-pace.ts";
+import type { OpenSocket } from "./open-socket.ts";
 
 /** Frames at once, and in a second after that. */
 const REFUSED = { burst: 100, perSecond: 10 };
@@ -17,19 +18,25 @@ const OF_ANSWERS: ReadonlySet<FailureKey> = new Set([
 	"runResponseBlocked",
 ]);
 const SERVER_FAILURE = 500;
+const TRY_AGAIN = 1013;
 
 export class RefusedFrames {
-	readonly #pace = new Pace(REFUSED);
+	readonly #allowance = new Allowance(REFUSED);
 	readonly #now: () => number;
+	readonly #close: OpenSocket["close"];
 
-	constructor(now: () => number) {
+	/** `close`: of the socket. */
+	constructor(now: () => number, close: OpenSocket["close"]) {
 		this.#now = now;
+		this.#close = close;
 	}
 
-	/** Counts one. Returns whether the socket has too many. */
+	/** Counts one. Closes the socket if it has too many. Returns whether the caller may get its error. */
 	add(): boolean {
-		this.#pace.count(1);
-		return this.#pace.delayMs(this.#now()) > 0;
+		this.#allowance.count(1);
+		if (this.#allowance.delayMs(this.#now()) === 0) return true;
+		this.#close(TRY_AGAIN, "too many frames were refused");
+		return false;
 	}
 }
 
@@ -40,6 +47,3 @@ export const isRefusedFrame = ({ exchange, failure, key, status, upstream }: AiE
 	!OF_ANSWERS.has(key) &&
 	!upstream &&
 	!exchange?.isAdmitted;
-
-/** The reason of the close frame. */
-export const TOO_MANY_REFUSED = "too many frames were refused";

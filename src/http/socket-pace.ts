@@ -3,53 +3,23 @@
  * So a socket gets frames at a limited pace, also those of answers that run in parallel: a frame waits until the frames before it are paid for. The
  * connection guard closes a socket whose caller does not read. Both together bound the buffered bytes: those of a few seconds.
  */
+import { Allowance } from "../core/allowance.ts";
 
 /** Bytes that a socket gets at once, and in a second after that. */
 const SOCKET = { burst: 4 * 1024 * 1024, perSecond: 1024 * 1024 };
 /** All sockets of the process. */
 const PROCESS = { burst: 32 * 1024 * 1024, perSecond: 16 * 1024 * 1024 };
 
-interface PaceOptions {
-	/** Bytes. */
-	burst: number;
-	perSecond: number;
-}
-
-export class Pace {
-	readonly #options: PaceOptions;
-	#allowed: number;
-	#at: number | undefined;
-
-	constructor(options: PaceOptions) {
-		this.#options = options;
-		this.#allowed = options.burst;
-	}
-
-	/** Milliseconds until the next frame may be sent, whatever its size. */
-	delayMs(now: number): number {
-		const { burst, perSecond } = this.#options;
-		const elapsedMs = Math.max(0, now - (this.#at ?? now));
-		this.#at = now;
-		this.#allowed = Math.min(burst, this.#allowed + (elapsedMs * perSecond) / 1_000);
-		return Math.max(0, (-this.#allowed * 1_000) / perSecond);
-	}
-
-	/** Counts bytes that are sent. */
-	count(bytes: number): void {
-		this.#allowed -= bytes;
-	}
-}
-
 interface PaceContext {
 	/** Of all sockets of the process. */
-	shared: Pace;
+	shared: Allowance;
 	now(): number;
 	/** Resolves or rejects early if the signal fires. */
 	wait(milliseconds: number, signal: AbortSignal): Promise<unknown>;
 }
 
 const OF_PROCESS: PaceContext = {
-	shared: new Pace(PROCESS),
+	shared: new Allowance(PROCESS),
 	now: () => Date.now(),
 	wait: (milliseconds, signal) => scheduler.wait(milliseconds, { signal }),
 };
@@ -60,15 +30,15 @@ export function pacedSender(
 	closed: AbortSignal,
 	{ shared, now, wait } = OF_PROCESS,
 ): (frame: string | Uint8Array) => Promise<void> | undefined {
-	const pace = new Pace(SOCKET);
+	const own = new Allowance(SOCKET);
 	let latest: Promise<void> | undefined;
 	const delayMs = (): number => {
 		const at = now();
-		return Math.max(pace.delayMs(at), shared.delayMs(at));
+		return Math.max(own.delayMs(at), shared.delayMs(at));
 	};
 	const send = (frame: string | Uint8Array): void => {
 		socket.send(frame);
-		pace.count(frame.length);
+		own.count(frame.length);
 		shared.count(frame.length);
 	};
 	const sendLater = async (frame: string | Uint8Array, before: Promise<void> | undefined): Promise<void> => {

@@ -1,31 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { Pace, pacedSender } from "../../src/http/socket-pace.ts";
+import { Allowance } from "../../src/core/allowance.ts";
+import { pacedSender } from "../../src/http/socket-pace.ts";
 
 const MEBIBYTE = 1024 * 1024;
-
-describe("the pace of a websocket", () => {
-	it("allows a burst at once, and after it as many bytes a second as it may", () => {
-		const pace = new Pace({ burst: 4_000, perSecond: 1_000 });
-		pace.count(4_000);
-		expect(pace.delayMs(0)).toBe(0);
-		pace.count(500);
-		expect(pace.delayMs(0)).toBe(500);
-		expect(pace.delayMs(500)).toBe(0);
-		pace.count(2_000);
-		expect(pace.delayMs(1_500)).toBe(1_000);
-	});
-
-	it("never allows more than a burst, and a clock that is set back changes nothing", () => {
-		const pace = new Pace({ burst: 1_000, perSecond: 1_000 });
-		pace.count(1_000);
-		expect(pace.delayMs(1e9)).toBe(0);
-		pace.count(1);
-		expect(pace.delayMs(0)).toBe(1);
-		expect(pace.delayMs(1e9)).toBe(0);
-		pace.count(1_001);
-		expect(pace.delayMs(1e9)).toBe(1);
-	});
-});
 
 describe("the pace of all websockets", () => {
 	afterEach(() => void vi.useRealTimers());
@@ -60,7 +37,7 @@ describe("frames of answers that run in parallel", () => {
 		const sent: { name: string; at: number }[] = [];
 		let at = 0;
 		const clock = {
-			shared: new Pace({ burst: Number.MAX_SAFE_INTEGER, perSecond: MEBIBYTE }),
+			shared: new Allowance({ burst: Number.MAX_SAFE_INTEGER, perSecond: MEBIBYTE }),
 			now: () => at,
 			wait: async (milliseconds: number) => {
 				at += milliseconds;

@@ -22,7 +22,7 @@ import { offeredProtocols, selectedProtocol } from "../../http/credentials.ts";
 import { tooLarge } from "../../http/decompress.ts";
 import { FrameHolds } from "../../http/frame-holds.ts";
 import { type OpenSocket, openSocket } from "../../http/open-socket.ts";
-import { isRefusedFrame, RefusedFrames, TOO_MANY_REFUSED } from "../../http/refused-frames.ts";
+import { isRefusedFrame, RefusedFrames } from "../../http/refused-frames.ts";
 import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import { encodeBase64 } from "../../media/base64.ts";
 import { decodeUtf8 } from "../../media/utf8.ts";
@@ -74,11 +74,11 @@ export function universalSocket(request: Request, context: SocketContext): Respo
 function serve({ close, closed, receive, send }: OpenSocket, context: SocketContext): void {
 	const { ledgers, limits } = context.services;
 	const holds = new FrameHolds(context.caller.account, closed);
-	const refusedFrames = new RefusedFrames(context.services.now);
+	const refusedFrames = new RefusedFrames(context.services.now, close);
 	const answering: Answering = {
 		send,
 		countError(error) {
-			if (isRefusedFrame(error) && refusedFrames.add()) close(TRY_AGAIN, TOO_MANY_REFUSED);
+			if (isRefusedFrame(error)) refusedFrames.add();
 		},
 	};
 	let open = 0;

@@ -24,7 +24,7 @@ import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
 import { FrameHolds } from "../../http/frame-holds.ts";
 import { type OpenSocket, openSocket } from "../../http/open-socket.ts";
-import { isRefusedFrame, RefusedFrames, TOO_MANY_REFUSED } from "../../http/refused-frames.ts";
+import { isRefusedFrame, RefusedFrames } from "../../http/refused-frames.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import type { Caller } from "../../pipeline/request.ts";
@@ -45,7 +45,6 @@ const MAX_EVENT_BYTES = 24 * 1024 * 1024;
 const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete"]);
 const NORMAL = 1000;
 const TOO_BIG = 1009;
-const TRY_AGAIN = 1013;
 
 const Frame = lazy(() => z.looseObject({ type: z.string(), stream_id: z.string().nullish() }));
 
@@ -66,7 +65,7 @@ interface SocketContext {
 export function responseSocket(request: Request, call: AppCall): Response {
 	const open = openSocket(call.caller.account);
 	const { pathname } = new URL(request.url);
-	const refusedFrames = new RefusedFrames(call.services.now);
+	const refusedFrames = new RefusedFrames(call.services.now, open.close);
 	const context: SocketContext = {
 		call,
 		headers: request.headers,
@@ -74,8 +73,7 @@ export function responseSocket(request: Request, call: AppCall): Response {
 		signal: open.closed,
 		send: (frame) => open.send(JSON.stringify(frame)),
 		refuse(frame) {
-			if (refusedFrames.add()) open.close(TRY_AGAIN, TOO_MANY_REFUSED);
-			else context.send(frame);
+			if (refusedFrames.add()) context.send(frame);
 		},
 		close: open.close,
 		memory: new ConnectionMemory(call.caller.account, call.services.limits.jsonBytes),
