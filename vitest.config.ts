@@ -145,7 +145,7 @@ const gateway = () =>
 		wrangler: { configPath: "./wrangler.jsonc" },
 		miniflare: {
 			// Lets a caller hand an `AbortSignal` over RPC; experimental, so deployments do without.
-			compatibilityFlags: ["enable_abortsignal_rpc", "enable_request_signal"],
+			compatibilityFlags: ["enable_abortsignal_rpc", "enable_request_signal", "no_web_socket_compression"],
 			bindings: { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" },
 			// Optional, so it is not in wrangler.jsonc.
 			r2Buckets: ["LOGS_BUCKET"],
