@@ -1,35 +1,59 @@
 /**
- * Follows the frames that the caller of a websocket sends (RFC 6455, section 5.2). The runtime keeps the parts of an incomplete message in
- * memory, up to 32 MiB in any number of parts, and the Worker sees only complete ones. So the guard bounds them.
+ * Follows the frames that the caller of a websocket sends (RFC 6455, section 5), and bounds them:
+ *
+ * - The runtime keeps the parts of an incomplete message in memory, in any number of parts, and the Worker sees only complete ones.
+ * - While a caller's bytes have arrived, the runtime reads one frame after the other and nothing else, so frames pass at a limited rate.
+ * - The runtime writes a line to the log for each frame that breaks the protocol, so such a frame does not reach it.
  */
+import { Allowance } from "../../src/core/allowance.ts";
 import { SharedCount } from "../../src/core/shared-count.ts";
-import type { ConnectionPace } from "./connection-pace.ts";
+import type { ConnectionContext } from "./connection-context.ts";
+import type { ConnectionPace, Reading } from "./connection-pace.ts";
+import { type FrameHeader, FrameHeaders } from "./frame-headers.ts";
 
+/** Frames of one websocket, at once and in a second. Live audio has 50 in a second, or 375 if a browser sends each block of 128 samples. */
+const FRAMES = { burst: 500, perSecond: 2_000 };
+/** So that a timer is for more than one frame. */
+const MIN_WAIT_MS = 10;
 /** The runtime keeps about 30 bytes of an empty part. No client divides a message into so many. */
 const MAX_PARTS = 4_096;
+/** The runtime reads no larger message. */
+const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
+
+const CONTINUATION = 0;
+const OPCODES: ReadonlySet<number> = new Set([CONTINUATION, 1, 2, 8, 9, 10]);
 /** Opcodes from here on are of control frames: they may stand between the parts of a message, and are none. */
-const FIRST_CONTROL = 0x8;
-const FIN = 0x80;
-const MASKED = 0x80;
-/** Values of the length that announce another one, of so many bytes. */
-const LENGTH_BYTES: ReadonlyMap<number, number> = new Map([
-	[126, 2],
-	[127, 8],
-]);
-const KEY_BYTES = 4;
-const START_BYTES = 2;
-const MAX_HEADER_BYTES = 14;
+const FIRST_CONTROL = 8;
+const MAX_CONTROL_BYTES = 125;
+
+/** Code and reason of a close frame. */
+type Refusal = readonly [code: number, reason: string];
+const MALFORMED: Refusal = [1002, "the frame breaks the protocol"];
+const TOO_LARGE: Refusal = [1009, "the message is too large, or has too many parts"];
+const NO_SPACE: Refusal = [1013, "there is no space for the message, please try again"];
 
 /** `max`: bytes of the incomplete messages of all callers. */
 export const socketBytesOf = (max: number): SharedCount =>
 	new SharedCount({ name: "socket_bytes", title: "bytes of incomplete websocket messages", max });
 
+type FramesContext = Pick<ConnectionContext, "now" | "socketBytes">;
+
+interface FramesConnection {
+	address: string;
+	pace: Pick<ConnectionPace, "passedFrames">;
+	reading: Pick<Reading, "readLater">;
+	forward(bytes: Buffer): void;
+	/** The caller must not send more, and gets this close frame. */
+	end(close: Buffer): void;
+}
+
 export class CallerFrames {
+	/** Bytes of incomplete messages, by address. */
 	readonly #held: SharedCount;
-	readonly #address: string;
-	readonly #pace: Pick<ConnectionPace, "passedFrames">;
-	readonly #header = Buffer.alloc(MAX_HEADER_BYTES);
-	#headerBytes = 0;
+	readonly #now: () => number;
+	readonly #connection: FramesConnection;
+	readonly #headers = new FrameHeaders();
+	readonly #allowance = new Allowance(FRAMES);
 	/** Of the payload of the current frame. */
 	#remaining = 0;
 	#isControl = false;
@@ -38,65 +62,79 @@ export class CallerFrames {
 	#parts = 0;
 	#bytes = 0;
 
-	/** `held`: bytes of incomplete messages, by address. */
-	constructor(held: SharedCount, address: string, pace: Pick<ConnectionPace, "passedFrames">) {
-		this.#held = held;
-		this.#address = address;
-		this.#pace = pace;
+	constructor({ socketBytes, now }: FramesContext, connection: FramesConnection) {
+		this.#held = socketBytes;
+		this.#now = now;
+		this.#connection = connection;
 	}
 
-	/** The bytes have arrived. Returns `false` if the message has too many parts, or there is no space for it. */
-	mayPass(bytes: Buffer): boolean {
-		let frames = 0;
-		for (let at = 0; at < bytes.length; ) {
-			if (this.#remaining > 0) {
-				const taken = Math.min(this.#remaining, bytes.length - at);
-				at += taken;
-				this.#remaining -= taken;
-				if (!this.#isControl && !this.#hold(taken)) return false;
-			} else {
-				this.#header[this.#headerBytes++] = bytes[at++] ?? 0;
-				if (!this.#readHeader()) continue;
-				frames++;
-				if (!this.#isControl && ++this.#parts > MAX_PARTS) return false;
-			}
-			if (this.#remaining === 0 && !this.#isControl && this.#isLast) this.end();
+	/** Forwards the bytes that may pass now. The others are read later. */
+	receive(bytes: Buffer): void {
+		const { end, forward, reading } = this.#connection;
+		const at = this.#now();
+		const passed = this.#follow(bytes, at);
+		if (typeof passed !== "number") {
+			end(closeFrame(passed));
+			return;
 		}
-		this.#pace.passedFrames(frames);
-		return true;
+		if (passed > 0) forward(bytes.subarray(0, passed));
+		if (passed < bytes.length)
+			reading.readLater(bytes.subarray(passed), Math.max(MIN_WAIT_MS, this.#allowance.delayMs(at)));
 	}
 
 	/** The message is complete, or the connection has ended. */
 	end(): void {
-		this.#held.release(this.#address, this.#bytes);
+		this.#held.release(this.#connection.address, this.#bytes);
 		this.#bytes = 0;
 		this.#parts = 0;
 	}
 
+	/** Returns how many of the bytes may pass. */
+	#follow(bytes: Buffer, now: number): number | Refusal {
+		let at = 0;
+		let frames = 0;
+		while (at < bytes.length) {
+			if (this.#remaining > 0) {
+				const taken = Math.min(this.#remaining, bytes.length - at);
+				at += taken;
+				this.#remaining -= taken;
+				if (!this.#isControl && !this.#hold(taken)) return NO_SPACE;
+			} else {
+				if (!this.#headers.isWithin && this.#allowance.delayMs(now) > 0) break;
+				const header = this.#headers.push(bytes[at++] ?? 0);
+				if (!header) continue;
+				frames++;
+				this.#allowance.count(1);
+				const refusal = this.#begin(header);
+				if (refusal) return refusal;
+			}
+			if (this.#remaining === 0 && !this.#isControl && this.#isLast) this.end();
+		}
+		this.#connection.pace.passedFrames(frames);
+		return at;
+	}
+
+	#begin({ hasReservedBits, isLast, opcode, payloadBytes }: FrameHeader): Refusal | undefined {
+		this.#isControl = opcode >= FIRST_CONTROL;
+		this.#isLast = isLast;
+		this.#remaining = payloadBytes;
+		// The gateway agrees to no extension (wrangler.jsonc).
+		if (hasReservedBits || !OPCODES.has(opcode)) return MALFORMED;
+		if (this.#isControl) return isLast && payloadBytes <= MAX_CONTROL_BYTES ? undefined : MALFORMED;
+		if ((opcode === CONTINUATION) !== this.#parts > 0) return MALFORMED;
+		this.#parts++;
+		return this.#parts > MAX_PARTS || this.#bytes + payloadBytes > MAX_MESSAGE_BYTES ? TOO_LARGE : undefined;
+	}
+
 	#hold(bytes: number): boolean {
-		if (!this.#held.tryTake(this.#address, bytes)) return false;
+		if (!this.#held.tryTake(this.#connection.address, bytes)) return false;
 		this.#bytes += bytes;
 		return true;
 	}
+}
 
-	/** Returns whether the header is complete. */
-	#readHeader(): boolean {
-		if (this.#headerBytes < START_BYTES) return false;
-		const [first = 0, second = 0] = this.#header;
-		const short = second & ~MASKED;
-		const lengthBytes = LENGTH_BYTES.get(short) ?? 0;
-		const keyBytes = (second & MASKED) === 0 ? 0 : KEY_BYTES;
-		if (this.#headerBytes < START_BYTES + lengthBytes + keyBytes) return false;
-		this.#headerBytes = 0;
-		this.#isLast = (first & FIN) !== 0;
-		this.#isControl = (first & 0xf) >= FIRST_CONTROL;
-		this.#remaining = this.#lengthOf(short, lengthBytes);
-		return true;
-	}
-
-	#lengthOf(short: number, lengthBytes: number): number {
-		if (lengthBytes === 0) return short;
-		if (lengthBytes === 2) return this.#header.readUInt16BE(START_BYTES);
-		return Number(this.#header.readBigUInt64BE(START_BYTES));
-	}
+function closeFrame([code, reason]: Refusal): Buffer {
+	const payload = Buffer.concat([Buffer.alloc(2), Buffer.from(reason)]);
+	payload.writeUInt16BE(code);
+	return Buffer.concat([Buffer.from([0x88, payload.length]), payload]);
 }

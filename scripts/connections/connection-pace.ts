@@ -15,7 +15,7 @@ const BYTES_PER_UNIT = 32 * 1024;
 const LARGE_BURST_BYTES = 128 * 1024;
 const BURST_MS = 1_000;
 
-type PaceContext = Pick<ConnectionContext, "callers" | "now" | "workers">;
+type PaceContext = Pick<ConnectionContext, "callers" | "isProbe" | "now" | "workers">;
 
 /** Health checks and the operator never wait. */
 const PROBE: PacedCaller = { key: "probe", weight: Number.POSITIVE_INFINITY };
@@ -40,6 +40,13 @@ export class Reading {
 		this.#socket.resume();
 	}
 
+	/** The bytes were read too early: they are read again after so many milliseconds. */
+	readLater(bytes: Buffer, ms: number): void {
+		this.stop("early");
+		this.#socket.unshift(bytes);
+		setTimeout(() => this.goOn("early"), ms).unref();
+	}
+
 	goOn(reason: string): void {
 		if (this.#reasons.delete(reason) && this.#reasons.size === 0) this.#socket.resume();
 	}
@@ -47,11 +54,13 @@ export class Reading {
 
 export class ConnectionPace {
 	readonly #now: () => number;
+	readonly #isProbe: PaceContext["isProbe"];
 	readonly #workers: WorkerChoice;
 	readonly #callers: KnownCallers;
 	readonly #address: string;
 	/** Of the latest request. */
 	#caller: PacedCaller;
+	#head: MessageHead | undefined;
 	/** Of the latest request: hashes. */
 	#credentials: readonly string[] = [];
 	readonly #waits = new Set<() => void>();
@@ -59,8 +68,9 @@ export class ConnectionPace {
 	#burst = { since: 0, bytes: 0 };
 
 	constructor(context: PaceContext, address: string) {
-		const { callers, now, workers } = context;
+		const { callers, isProbe, now, workers } = context;
 		this.#now = now;
+		this.#isProbe = isProbe;
 		this.#workers = workers;
 		this.#worker = workers.own;
 		this.#callers = callers;
@@ -70,6 +80,7 @@ export class ConnectionPace {
 
 	/** The head of a request. */
 	read(head: MessageHead): void {
+		this.#head = head;
 		this.#credentials = credentialsOf(head);
 		const caller = this.#callers.of(this.#address, this.#credentials);
 		// A proxy sends requests of several callers on one connection.
@@ -87,19 +98,23 @@ export class ConnectionPace {
 		return true;
 	}
 
-	/** The request is complete enough. Returns whether it begins at once; otherwise `start` is called later. */
-	begin(isProbe: () => boolean, start: () => void): boolean {
-		if (!this.#pace.mayBegin(this.#caller)) {
-			if (!isProbe()) {
-				this.#wait(() => {
-					this.#pace.use(this.#caller, 1);
-					start();
-				});
-				return false;
-			}
-			this.#caller = PROBE;
-		}
-		this.#pace.use(this.#caller, 1);
+	/** The request that was read is complete enough. Returns whether it begins at once; otherwise `start` is called later. */
+	begin(start: () => void): boolean {
+		const begins = this.#mayBegin();
+		if (begins) this.#pace.use(this.#caller, 1);
+		else
+			this.#wait(() => {
+				this.#pace.use(this.#caller, 1);
+				start();
+			});
+		return begins;
+	}
+
+	/** Only where work of the caller must wait, it is of interest whether it is a probe. */
+	#mayBegin(): boolean {
+		if (this.#caller === PROBE || this.#pace.mayBegin(this.#caller)) return true;
+		if (!this.#head || !this.#isProbe(this.#head)) return false;
+		this.#caller = PROBE;
 		return true;
 	}
 
@@ -130,7 +145,7 @@ export class ConnectionPace {
 	passed(bytes: number, from: Reading): void {
 		this.#pace.use(this.#caller, UNITS_OF_PIECE + bytes / BYTES_PER_UNIT);
 		this.#countBurst(bytes);
-		if (this.#pace.mayBegin(this.#caller)) return;
+		if (this.#mayBegin()) return;
 		from.stop("pace");
 		this.#wait(() => from.goOn("pace"));
 	}

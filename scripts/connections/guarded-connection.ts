@@ -21,7 +21,7 @@ import {
 } from "./framing.ts";
 import { Lingering } from "./lingering.ts";
 import type { Placed } from "./places.ts";
-import { refusal } from "./refusal.ts";
+import { CONTINUE, refusal } from "./refusal.ts";
 import { RuntimeSocket } from "./runtime-socket.ts";
 
 /**
@@ -29,8 +29,6 @@ import { RuntimeSocket } from "./runtime-socket.ts";
  * runtime: the gateway reads small bodies before it verifies the token, and that needs a connection too. So it gets 408, also with a wrong token.
  */
 const HELD_BODY_BYTES = 16 * 1024;
-/** The caller waits for it before it sends the body that is held. */
-const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 
 export class GuardedConnection implements Placed {
 	readonly address: string;
@@ -115,10 +113,8 @@ export class GuardedConnection implements Placed {
 		if (this.#isClosed) return;
 		this.#lastByteAt = this.#context.now();
 		if (this.#ending) {
-			// The bytes are dropped.
-			this.#ending.received(bytes.length, this.#lastByteAt);
-			if (this.#ending.isOver(this.#lastByteAt)) this.close();
-		} else if (this.#frames?.mayPass(bytes) === false) this.close();
+			if (this.#ending.drop(bytes.length, this.#lastByteAt)) this.close();
+		} else if (this.#frames) this.#frames.receive(bytes);
 		else if (this.#isTunnel) this.#forward(bytes);
 		else if (this.#unread) this.#keep(this.#unread, bytes);
 		else this.#receiveRequests(bytes);
@@ -173,11 +169,10 @@ export class GuardedConnection implements Placed {
 
 	/** A connection that has a place keeps it while the request waits. */
 	#begin(head: MessageHead): void {
-		const isProbe = (): boolean => this.#context.isProbe(head);
 		this.#pace.read(head);
 		if (this.#runtime && !this.#takePlace(head)) return;
 		if (this.#requests.length === 0 && !this.#caller.writableNeedDrain) this.#chooseWorker(head);
-		if (this.#pace.begin(isProbe, () => this.#beginLater(head))) this.#startForwarding(head);
+		if (this.#pace.begin(() => this.#beginLater(head))) this.#startForwarding(head);
 		else this.#unread = [];
 	}
 
@@ -243,19 +238,24 @@ export class GuardedConnection implements Placed {
 		// The runtime would buffer the frames of a websocket.
 		if (this.#isTunnel) return;
 		if (this.#runtime) this.#pace.passed(bytes.length, this.#runtime.reading);
-		const answer = this.#answer;
 		try {
 			for (let unread = bytes; unread.length > 0 && !this.#isTunnel; ) {
-				unread = unread.subarray(answer.push(unread));
-				if (answer.kind === "upgrade") {
-					this.#isTunnel = true;
-					this.#frames = new CallerFrames(this.#context.socketBytes, this.address, this.#pace);
-				} else if (answer.hasEnded) this.#endAnswer();
+				unread = unread.subarray(this.#answer.push(unread));
+				if (this.#answer.kind === "upgrade") this.#beginFrames();
+				else if (this.#answer.hasEnded) this.#endAnswer();
 			}
 		} catch {
 			// The bytes are the runtime's: they were passed on, and nothing more is known about them.
 			this.#isTunnel = true;
 		}
+	}
+
+	#beginFrames(): void {
+		this.#isTunnel = true;
+		this.#frames = new CallerFrames(this.#context, {
+			...{ address: this.address, pace: this.#pace, reading: this.#callerReading },
+			...{ forward: (bytes) => this.#forward(bytes), end: (close) => this.#end(close) },
+		});
 	}
 
 	#endAnswer(): void {
@@ -285,14 +285,15 @@ export class GuardedConnection implements Placed {
 		else this.#end(refusal(reason, error));
 	}
 
-	#end(text = ""): void {
+	#end(last: string | Buffer = ""): void {
 		const ending = new Lingering(this.#context.now());
 		this.#ending = ending;
 		this.#held = [];
 		this.#unread = undefined;
 		this.#pace.end();
+		this.#frames?.end();
 		this.#runtime?.leave();
-		this.#caller.end(text, () => ending.written(this.#context.now()));
+		this.#caller.end(last, () => ending.written(this.#context.now()));
 		this.#caller.resume();
 		this.#context.places.end(this);
 	}

@@ -25,9 +25,11 @@ export class Lingering {
 		this.#lastByteAt = at;
 	}
 
-	received(bytes: number, at: number): void {
+	/** Bytes have arrived, and are dropped. Returns whether they are the last ones. */
+	drop(bytes: number, at: number): boolean {
 		this.#lastByteAt = at;
 		this.#bytes += bytes;
+		return this.isOver(at);
 	}
 
 	isOver(at: number): boolean {

@@ -3,6 +3,9 @@
  */
 import type { FramingError } from "./framing.ts";
 
+/** The caller waits for it before it sends the body that is held. */
+export const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
+
 const RETRY_SECONDS = 2;
 
 interface GuardAnswer {

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { beforeEach, expect, it } from "vitest";
 import { CallerFrames, socketBytesOf } from "../../scripts/connections/caller-frames.ts";
+import { runtimeSettings } from "../../scripts/settings.ts";
 import type { SharedCount } from "../../src/core/shared-count.ts";
 
 const MAX_BYTES = 1_000_000;
@@ -29,15 +30,65 @@ function encoded({ opcode, isLast, size, isMasked = true }: Frame): Buffer {
 	return Buffer.concat([Buffer.from(head), Buffer.alloc(isMasked ? 4 : 0, 0xa5), Buffer.alloc(size, 0x81)]);
 }
 
+/** Beyond the frames at once, so that the clock lets the next ones pass. */
+const LATER_MS = 10_000;
+
 let held: SharedCount;
 let passed = 0;
+let at = 0;
 const pace = { passedFrames: (count: number) => (passed += count) };
-const framesOf = (address = ADDRESS): CallerFrames => new CallerFrames(held, address, pace);
 const used = (): number => held.report().used;
+
+interface Caller {
+	frames: CallerFrames;
+	/** What reaches the runtime. */
+	forwarded: Buffer[];
+	/** The close frame. */
+	closed?: Buffer;
+	/** What is read again. */
+	later?: { bytes: Buffer; ms: number };
+	/** Returns whether all of it has passed. */
+	send(bytes: Buffer): boolean;
+}
+
+function callerOf(address = ADDRESS): Caller {
+	const connection = {
+		...{ address, pace },
+		reading: {
+			readLater(bytes: Buffer, ms: number) {
+				caller.later = { bytes, ms };
+			},
+		},
+		forward: (bytes: Buffer) => void caller.forwarded.push(bytes),
+		end(close: Buffer) {
+			caller.closed = close;
+		},
+	};
+	const frames = new CallerFrames({ socketBytes: held, now: () => at }, connection);
+	const caller: Caller = {
+		...{ frames, forwarded: [] },
+		send(bytes) {
+			at += LATER_MS;
+			const before = caller.forwarded.length;
+			frames.receive(bytes);
+			const sent = Buffer.concat(caller.forwarded.slice(before));
+			return !caller.closed && sent.equals(bytes);
+		},
+	};
+	return caller;
+}
+
+/** Code and reason of a close frame of a server, which has no mask. */
+function closeOf({ closed }: Caller): [number, string] | undefined {
+	if (!closed) return undefined;
+	expect(closed.subarray(0, 2)).toEqual(Buffer.from([0x88, closed.length - 2]));
+	return [closed.readUInt16BE(2), closed.subarray(4).toString()];
+}
 
 beforeEach(() => {
 	held = socketBytesOf(MAX_BYTES);
 	passed = 0;
+	at = 0;
 });
 
 it("holds the bytes of a message until it is complete, however its frames are divided", () => {
@@ -47,7 +98,7 @@ it("holds the bytes of a message until it is complete, however its frames are di
 		fc.array(fc.array(part, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 }),
 		fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 1 }),
 		(messages, cuts) => {
-			const frames = framesOf();
+			const caller = callerOf();
 			passed = 0;
 			let sent = 0;
 			for (const parts of messages) {
@@ -60,7 +111,7 @@ it("holds the bytes of a message until it is complete, however its frames are di
 					sent += pings.length + 1;
 					for (let at = 0, cut = 0; at < bytes.length; cut++) {
 						const end = at + (cuts[cut % cuts.length] ?? 1);
-						expect(frames.mayPass(bytes.subarray(at, end))).toBe(true);
+						expect(caller.send(bytes.subarray(at, end))).toBe(true);
 						at = end;
 					}
 					complete += size;
@@ -73,28 +124,107 @@ it("holds the bytes of a message until it is complete, however its frames are di
 	fc.assert(property, { numRuns: 50 });
 });
 
-it("refuses a message of more than 4,096 parts, also empty ones, and no number of messages", () => {
-	const message = encoded({ opcode: TEXT, isLast: true, size: 0 });
-	const frames = framesOf();
-	expect(frames.mayPass(Buffer.concat(Array(10_000).fill(message)))).toBe(true);
-	const part = encoded({ opcode: TEXT, isLast: false, size: 0 });
-	expect(frames.mayPass(Buffer.concat(Array(4_096).fill(part)))).toBe(true);
-	expect(frames.mayPass(encoded({ opcode: PING, isLast: true, size: 0 }))).toBe(true);
-	expect(frames.mayPass(encoded({ opcode: CONTINUATION, isLast: true, size: 0 }))).toBe(false);
+it("needs no extension of frames: the runtime agrees to no compression", () => {
+	expect(runtimeSettings().compatibilityFlags).toContain("no_web_socket_compression");
 });
 
-it("refuses what has no space, and leaves a part to other addresses", () => {
+const TOO_LARGE = [1009, "the message is too large, or has too many parts"];
+const MALFORMED = [1002, "the frame breaks the protocol"];
+
+it("closes after a message of more than 4,096 parts, also empty ones, and after no number of messages", () => {
+	const caller = callerOf();
+	const message = encoded({ opcode: TEXT, isLast: true, size: 0 });
+	for (let i = 0; i < 20; i++) expect(caller.send(Buffer.concat(Array(500).fill(message)))).toBe(true);
+	expect(caller.send(encoded({ opcode: TEXT, isLast: false, size: 0 }))).toBe(true);
+	const part = encoded({ opcode: CONTINUATION, isLast: false, size: 0 });
+	for (let i = 0; i < 13; i++) expect(caller.send(Buffer.concat(Array(315).fill(part)))).toBe(true);
+	expect(caller.send(encoded({ opcode: PING, isLast: true, size: 0 }))).toBe(true);
+	expect(caller.send(encoded({ opcode: CONTINUATION, isLast: true, size: 0 }))).toBe(false);
+	expect(closeOf(caller)).toEqual(TOO_LARGE);
+});
+
+it("closes for what has no space, and leaves a part to other addresses", () => {
 	const large = encoded({ opcode: TEXT, isLast: false, size: 400_000 });
-	const first = framesOf();
-	expect(first.mayPass(large)).toBe(true);
-	const second = framesOf();
-	expect(second.mayPass(large)).toBe(false);
-	second.end();
+	const first = callerOf();
+	expect(first.send(large)).toBe(true);
+	const second = callerOf();
+	expect(second.send(large)).toBe(false);
+	expect(closeOf(second)).toEqual([1013, "there is no space for the message, please try again"]);
+	second.frames.end();
 	expect(used()).toBe(400_000);
-	const other = framesOf("10.0.0.2");
-	expect(other.mayPass(encoded({ opcode: TEXT, isLast: false, size: 300_000 }))).toBe(true);
+	const other = callerOf("10.0.0.2");
+	expect(other.send(encoded({ opcode: TEXT, isLast: false, size: 300_000 }))).toBe(true);
 	expect(held.report()).toMatchObject({ used: 700_000, refused: 1 });
-	first.end();
-	other.end();
+	first.frames.end();
+	other.frames.end();
+	expect(used()).toBe(0);
+});
+
+it("passes 500 frames at once and 2,000 in a second, and reads the others later from the first byte of a frame", () => {
+	const caller = callerOf();
+	const frame = encoded({ opcode: TEXT, isLast: true, size: 1 });
+	let rest = Buffer.concat(Array(3_000).fill(frame));
+	const started = at;
+	for (let reads = 0; rest.length > 0 && reads < 1_000; reads++) {
+		delete caller.later;
+		caller.frames.receive(rest);
+		const { later } = caller as Caller;
+		const passedBytes = Buffer.concat(caller.forwarded).length;
+		expect(passedBytes % frame.length).toBe(0);
+		expect(passedBytes / frame.length).toBeLessThanOrEqual(501 + 2 * (at - started));
+		if (!later) break;
+		expect(later.ms).toBeGreaterThanOrEqual(10);
+		rest = later.bytes;
+		at += later.ms;
+	}
+	expect(Buffer.concat(caller.forwarded).length).toBe(3_000 * frame.length);
+	expect(caller.closed).toBeUndefined();
+	// 2,500 frames beyond those at once.
+	expect(at - started).toBeGreaterThanOrEqual(1_240);
+	expect(at - started).toBeLessThan(1_400);
+});
+
+const RESERVED_BITS = [0x40, 0x20, 0x10];
+
+it.each<[string, Buffer[], unknown]>([
+	...RESERVED_BITS.map((bit): [string, Buffer[], unknown] => {
+		const frame = encoded({ opcode: TEXT, isLast: true, size: 2 });
+		frame[0] = (frame[0] ?? 0) | bit;
+		return [`the reserved bit ${bit}`, [frame], MALFORMED];
+	}),
+	...[3, 7, 11, 15].map((opcode): [string, Buffer[], unknown] => [
+		`the opcode ${opcode}`,
+		[encoded({ opcode, isLast: true, size: 0 })],
+		MALFORMED,
+	]),
+	["a continuation of nothing", [encoded({ opcode: CONTINUATION, isLast: true, size: 1 })], MALFORMED],
+	[
+		"a message within another one",
+		[encoded({ opcode: TEXT, isLast: false, size: 1 }), encoded({ opcode: TEXT, isLast: true, size: 1 })],
+		MALFORMED,
+	],
+	["a ping in parts", [encoded({ opcode: PING, isLast: false, size: 1 })], MALFORMED],
+	["a ping of 126 bytes", [encoded({ opcode: PING, isLast: true, size: 126 })], MALFORMED],
+	["a close of 200 bytes", [encoded({ opcode: 8, isLast: true, size: 200 })], MALFORMED],
+	[
+		"a length of 32 MiB and a byte",
+		[Buffer.from([0x82, 0xff, 0, 0, 0, 0, 2, 0, 0, 1, 0, 0, 0, 0])],
+		TOO_LARGE,
+	],
+	["a length of 2^64 - 1", [Buffer.from([0x81, 0xff, ...Array(8).fill(255), 0, 0, 0, 0])], TOO_LARGE],
+])("closes after %s, and passes nothing of the frame on", (_, frames, close) => {
+	const caller = callerOf();
+	for (const frame of frames) caller.send(frame);
+	expect(closeOf(caller)).toEqual(close);
+	expect(caller.forwarded).toEqual(frames.slice(0, -1));
+});
+
+it("passes the largest message, and a control frame of 125 bytes within it", () => {
+	held = socketBytesOf(100_000_000);
+	const caller = callerOf();
+	const header = Buffer.from([0x02, 0xff, 0, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+	expect(caller.send(Buffer.concat([header, Buffer.alloc(0x1ffffff)]))).toBe(true);
+	expect(caller.send(encoded({ opcode: PING, isLast: true, size: 125 }))).toBe(true);
+	expect(caller.send(encoded({ opcode: CONTINUATION, isLast: true, size: 1 }))).toBe(true);
 	expect(used()).toBe(0);
 });

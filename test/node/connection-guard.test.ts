@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type RequestListener } from "node:h
 import { createConnection, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ConnectionTimes } from "../../scripts/connections/connection-context.ts";
 import { type ConnectionGuard, guardConnections, TIMES } from "../../scripts/connections/guard.ts";
 import { IdleTime } from "../../scripts/connections/idle-time.ts";
@@ -36,6 +36,14 @@ const connectFrom = async (port: number, localAddress: string): Promise<Socket> 
 	await once(socket, "connect");
 	return socket;
 };
+
+/** With a mask that changes nothing. */
+function binaryFrame(payload: Buffer): Buffer {
+	const header = Buffer.alloc(14);
+	header.set([0x82, 0xff]);
+	header.writeBigUInt64BE(BigInt(payload.length), 2);
+	return Buffer.concat([header, payload]);
+}
 
 type GuardedOptions = Partial<Omit<ConnectionTimes, "idleMs">> & {
 	idleMs?: number;
@@ -258,6 +266,21 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 			socket.write(`GET /own HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${OPERATOR_TOKEN}\r\n\r\n`);
 			await receives(socket, "/own");
 			expect(pace.waiting).toBe(0);
+		});
+
+		it("does not hold the answer of a health check whose caller uses more than its part meanwhile", async () => {
+			const large = "x".repeat(2_000_000);
+			const { port, guard } = await guarded(24, {
+				answer: (_, response) => void response.end(`${large}end`),
+			});
+			guard.pace.probed(BEHIND_MS);
+			const wait = vi.spyOn(guard.pace, "wait");
+			const socket = await connectFrom(port, CALLER);
+			const answered = receives(socket, "end");
+			socket.write("GET /health HTTP/1.1\r\nhost: x\r\n\r\n");
+			await answered;
+			expect(wait).not.toHaveBeenCalled();
+			socket.destroy();
 		});
 
 		it("keeps the place of a request that waits while the one before it is answered", async () => {
@@ -483,7 +506,7 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		for (const socket of open) {
 			socket.write(handshake);
 			await receives(socket, "HTTP/1.1 101 ");
-			socket.write("any bytes");
+			socket.write(binaryFrame(Buffer.from("any bytes")));
 			await receives(socket, "any bytes");
 		}
 		const third = await connect(port);
@@ -495,15 +518,49 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		await expect.poll(() => guard.counts()).toMatchObject({ sockets: { used: 0 }, connections: { used: 0 } });
 	});
 
-	it("closes a websocket whose message has too many parts, and then holds none of its bytes", async () => {
-		const { port } = await guarded(4);
+	async function webSocketOf(port: number): Promise<Socket> {
 		const socket = await connect(port);
 		const upgraded = receives(socket, "101 Switching Protocols");
 		socket.write("GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n");
 		await upgraded;
+		return socket;
+	}
+
+	it.each([
+		["whose message has too many parts", [0x01, 0x80, 0, 0, 0, 0], 1_009],
+		["whose frame breaks the protocol", [0x83, 0x80, 0, 0, 0, 0], 1_002],
+	])("closes a websocket %s, with a close frame", async (_, first, code) => {
+		const { port } = await guarded(4);
+		const socket = await webSocketOf(port);
+		const chunks: Buffer[] = [];
+		socket.on("data", (bytes) => chunks.push(bytes));
 		const closed = once(socket, "close");
-		socket.write(Buffer.concat(Array(4_097).fill(Buffer.from([0x01, 0x80, 0, 0, 0, 0]))));
+		socket.write(Buffer.from(first));
+		const part = Buffer.from([0x00, 0x80, 0, 0, 0, 0]);
+		for (let sent = 0; sent < 4_100 && socket.writable; sent++) socket.write(part);
 		await closed;
+		const last = Buffer.concat(chunks);
+		const at = last.indexOf(0x88);
+		expect(last.readUInt16BE(at + 2)).toBe(code);
+	});
+
+	it("passes the frames of a flood at a limited rate, and loses none of their bytes", async () => {
+		const { port } = await guarded(4);
+		const socket = await webSocketOf(port);
+		const frame = binaryFrame(Buffer.from("ab"));
+		const sent = Buffer.concat(Array(1_500).fill(frame));
+		const chunks: Buffer[] = [];
+		let size = 0;
+		socket.on("data", (bytes: Buffer) => {
+			chunks.push(bytes);
+			size += bytes.length;
+		});
+		const started = performance.now();
+		socket.write(sent);
+		await expect.poll(() => size, { timeout: 20_000 }).toBe(sent.length);
+		expect(performance.now() - started).toBeGreaterThan(400);
+		expect(Buffer.concat(chunks).equals(sent)).toBe(true);
+		socket.destroy();
 	});
 
 	it("closes a websocket whose caller does not read, and keeps one whose caller reads", async () => {
@@ -520,7 +577,7 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		});
 		idler.pause();
 		// More than the kernel and the runtime buffer, which the server echoes.
-		const piece = Buffer.alloc(1024 * 1024, "x");
+		const piece = binaryFrame(Buffer.alloc(1024 * 1024, "x"));
 		for (let sent = 0; sent < 32; sent++) {
 			idler.write(piece);
 			reader.write(piece);

@@ -236,7 +236,7 @@ it.each([
 	let at = 0;
 	do {
 		at += every;
-		if (every < 1_000) lingering.received(bytes, at);
+		if (every < 1_000) lingering.drop(bytes, at);
 	} while (!lingering.isOver(at) && at < 60_000);
 	expect(at).toBe(endsAt);
 });
