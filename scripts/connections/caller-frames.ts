@@ -28,8 +28,11 @@ const MAX_CONTROL_BYTES = 125;
 
 /** Code and reason of a close frame. */
 type Refusal = readonly [code: number, reason: string];
-const MALFORMED: Refusal = [1002, "the frame breaks the protocol"];
-const TOO_LARGE: Refusal = [1009, "the message is too large, or has too many parts"];
+const MALFORMED: Refusal = [
+	1002,
+	"the frame cannot be read: send it without compression or other extensions",
+];
+const TOO_LARGE: Refusal = [1009, "a message has at most 32 MiB and 4,096 parts"];
 const NO_SPACE: Refusal = [1013, "there is no space for the message, please try again"];
 
 /** `max`: bytes of the incomplete messages of all callers. */

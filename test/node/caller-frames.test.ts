@@ -128,8 +128,8 @@ it("needs no extension of frames: the runtime agrees to no compression", () => {
 	expect(runtimeSettings().compatibilityFlags).toContain("no_web_socket_compression");
 });
 
-const TOO_LARGE = [1009, "the message is too large, or has too many parts"];
-const MALFORMED = [1002, "the frame breaks the protocol"];
+const TOO_LARGE = [1009, "a message has at most 32 MiB and 4,096 parts"];
+const MALFORMED = [1002, "the frame cannot be read: send it without compression or other extensions"];
 
 it("closes after a message of more than 4,096 parts, also empty ones, and after no number of messages", () => {
 	const caller = callerOf();

@@ -109,9 +109,11 @@ function requireTask(
 		throw invalidModel(field, `${quotedName(name)} is not known to ${does}: MODELS can give its task`);
 	if (takesModel(route, model)) return;
 	const others = services.catalog.all.filter((other) => takesModel(route, other)).map(({ id }) => id);
+	const near = didYouMean(name.slice(0, MAX_NAME), others);
+	const example = others[0] && `; one that does is ${quotedName(others[0])}`;
 	throw invalidModel(
 		field,
-		`the task of ${quotedName(name)} is ${model.task}, so it does not ${does}${didYouMean(name.slice(0, MAX_NAME), others)}`,
+		`the task of ${quotedName(name)} is ${model.task}, so it does not ${does}${near || (example ?? "")}`,
 	);
 }
 

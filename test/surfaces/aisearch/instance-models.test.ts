@@ -15,6 +15,7 @@ async function world() {
 			"qwen*": [{ backend: "own" }],
 			"@cf/acme/new": [{ backend: "own" }],
 		},
+		MODELS: { "@cf/baai/bge-m3-chat": { task: "Text Generation" } },
 		ALIASES: { embedder: "@cf/baai/bge-m3", talker: CHAT },
 	};
 	const api = searchApi({ vars });
@@ -72,7 +73,13 @@ describe.each(["create", "update"] as const)("%s of an instance", (method) => {
 		["embedding_model", "@cf/baai/bge-m4", "No such model @cf/baai/bge-m4", "@cf/baai/bge-m3"],
 		["embedding_model", CHAT, "Text Generation, so it does not embed texts", ""],
 		["embedding_model", "@cf/baai/bge-reranker-base", "does not embed texts", ""],
-		["ai_search_model", "@cf/baai/bge-m3", "Text Embeddings, so it does not chat", ""],
+		[
+			"embedding_model",
+			"@cf/baai/bge-m3-chat",
+			"Text Generation, so it does not embed texts",
+			"@cf/baai/bge-m3",
+		],
+		["ai_search_model", "@cf/baai/bge-m3", "Text Embeddings, so it does not chat", "@cf/baai/bge-m3-chat"],
 		["rewrite_model", "google/imagen-4", "Text-to-Image, so it does not chat", ""],
 		["reranking_model", "@cf/baai/bge-m3", "Text Embeddings, so it does not rank texts", ""],
 		["reranking_model", "@cf/huggingface/distilbert-sst-2-int8", "does not rank texts", ""],
@@ -96,6 +103,9 @@ describe.each(["create", "update"] as const)("%s of an instance", (method) => {
 		expect(message).toContain(reason);
 		const [, suggested = ""] = /did you mean "([^"]+)"/.exec(message) ?? [];
 		expect(suggested).toBe(near);
+		const [, example] = /one that does is "([^"]+)"/.exec(message) ?? [];
+		if (reason.includes("so it does not") && near === "")
+			expect(await set(method, { [field]: example })).toMatchObject({ status: 200 });
 	});
 
 	it("refuses a model of a custom provider that the account does not have", async () => {
