@@ -1,5 +1,6 @@
 /** The `JobStore` object: the files, batches and adapters of one account. The bytes of files are stored objects (`src/storage/blobs`). */
 import { DurableObject } from "cloudflare:workers";
+import { deleteEach, deleteTogether } from "../../core/deletions.ts";
 import { eraseObject } from "../../core/erase-object.ts";
 import { type AiError, toAiError } from "../../core/errors.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -14,8 +15,6 @@ import { StoredFiles } from "./stored-files.ts";
 
 /** After a call of the queue that failed. */
 const TRY_AGAIN_MS = 60_000;
-/** Each call may wait for a store that does not answer. */
-const DELETED_AT_ONCE = 10;
 
 export abstract class JobStoreObject extends DurableObject {
 	readonly #tables: JobTables;
@@ -72,10 +71,14 @@ export abstract class JobStoreObject extends DurableObject {
 		// At the end: a folder may refuse for a long time.
 		const services = { engineFolders: this.engineFolders(), storage: this.storage() };
 		for (const id of tables.deletableAdapters(now))
-			await this.#delete([{ id }], async () => {
-				await deleteAdapterBytes(account, id, services);
-				tables.forgetAdapter(id);
-			});
+			await deleteEach(
+				[{ id }],
+				async () => {
+					await deleteAdapterBytes(account, id, services);
+					tables.forgetAdapter(id);
+				},
+				this.#onFailure(),
+			);
 		tables.failedDeletions.deleteForgotten();
 		await tables.schedule();
 	}
@@ -84,49 +87,31 @@ export abstract class JobStoreObject extends DurableObject {
 	async #deleteExpired(account: string, now: number): Promise<void> {
 		const tables = this.#tables;
 		const blobs = this.storage().blobs(account);
-		const deleteFiles = async (ids: readonly string[]): Promise<void> => {
-			await blobs.delete(ids.map(fileKey));
-			for (const id of ids) tables.forgetFile(id);
+		const files = tables.files.expired(now, tables.inputs()).map((id) => ({ id }));
+		const deleteFiles = async (some: readonly { id: string }[]): Promise<void> => {
+			await blobs.delete(some.map(({ id }) => fileKey(id)));
+			for (const { id } of some) tables.forgetFile(id);
 		};
-		const files = tables.files.expired(now, tables.inputs());
-		// All by one call, and one by one only if that fails.
-		await deleteFiles(files).catch(() =>
-			this.#delete(
-				files.map((id) => ({ id })),
-				({ id }) => deleteFiles([id]),
-			),
+		await deleteTogether(files, deleteFiles, this.#onFailure());
+		await deleteEach(
+			tables.batches.expired(now),
+			async ({ api, id, outputFile = "" }) => {
+				// Files of OpenAI's results have an expiry of their own.
+				await blobs.delete([ownInputKey(id), ...(api === "openai" ? [] : [fileKey(outputFile)])]);
+				tables.forgetBatch(id);
+			},
+			this.#onFailure(),
 		);
-		await this.#delete(tables.batches.expired(now), async ({ api, id, outputFile = "" }) => {
-			// Files of OpenAI's results have an expiry of their own.
-			await blobs.delete([ownInputKey(id), ...(api === "openai" ? [] : [fileKey(outputFile)])]);
-			tables.forgetBatch(id);
-		});
 	}
 
-	/**
-	 * Deletes groups of items, until a group fails as a whole: the store is probably down. A later alarm goes on, and repeats what has
-	 * failed. Each kind of failure is logged once.
-	 */
-	async #delete<Item extends { id: string }>(
-		items: readonly Item[],
-		deletion: (item: Item) => Promise<void>,
-	): Promise<void> {
+	/** An item whose deletion has failed waits. Each kind of failure is logged once. */
+	#onFailure(): (item: { id: string }, thrown: unknown) => void {
 		const logged = new Set<string>();
-		const isDeleted = async (item: Item): Promise<boolean> => {
-			try {
-				await deletion(item);
-				return true;
-			} catch (thrown) {
-				const error = toAiError(thrown);
-				if (!logged.has(error.key)) this.log(error);
-				logged.add(error.key);
-				this.#tables.failedDeletions.add(item.id, Date.now());
-				return false;
-			}
+		return ({ id }, thrown) => {
+			const error = toAiError(thrown);
+			if (!logged.has(error.key)) this.log(error);
+			logged.add(error.key);
+			this.#tables.failedDeletions.add(id, Date.now());
 		};
-		for (let at = 0; at < items.length; at += DELETED_AT_ONCE) {
-			const deleted = await Promise.all(items.slice(at, at + DELETED_AT_ONCE).map(isDeleted));
-			if (!deleted.includes(true)) return;
-		}
 	}
 }

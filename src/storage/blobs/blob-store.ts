@@ -3,6 +3,7 @@
  * whose store is `pieces`. A small object is stored with one call and one commit.
  */
 import { DurableObject } from "cloudflare:workers";
+import { deleteTogether } from "../../core/deletions.ts";
 import { setAlarmBy } from "../../core/earliest-alarm.ts";
 import { eraseObject } from "../../core/erase-object.ts";
 import {
@@ -216,22 +217,23 @@ export class BlobStoreObject extends DurableObject {
 		this.#table.deleteLoose(content);
 	}
 
-	/** @returns whether all are deleted. */
+	/** A content that cannot be deleted delays no other. @returns whether all are deleted. */
 	async #deleteOutside(places: readonly LooseContent[]): Promise<boolean> {
 		let complete = true;
 		for (const [store, group] of Map.groupBy(places, (place) => place.store)) {
 			if (store === "pieces") continue;
-			try {
+			const deletion = async (some: readonly LooseContent[]): Promise<void> => {
 				const contents = this.contentStore(store);
 				if (!contents) throw new Error(`the store ${store} is not configured`);
-				await contents.abandon?.(namesOf(group.filter(({ incomplete }) => incomplete)));
-				await contents.delete(namesOf(group));
-				for (const { content } of group) this.#table.deleteLoose(content);
-			} catch {
+				await contents.abandon?.(namesOf(some.filter(({ incomplete }) => incomplete)));
+				await contents.delete(namesOf(some));
+				for (const { content } of some) this.#table.deleteLoose(content);
+			};
+			await deleteTogether(group, deletion, (place) => {
 				complete = false;
 				this.#pausedUntil = Date.now() + DELETE_AGAIN_MS;
-				for (const place of group) this.#table.addLoose({ ...place, collectAt: this.#pausedUntil });
-			}
+				this.#table.addLoose({ ...place, collectAt: this.#pausedUntil });
+			});
 		}
 		return complete;
 	}

@@ -25,12 +25,13 @@ type Answer = Response | Promise<Response>;
 
 /**
  * A store with the given answers, in the order of the calls of one kind: `PUT`, `PUT part`, `POST uploads` (start), `POST upload`
- * (completion), `GET`, `GET uploads`, `DELETE`, `DELETE upload`. Without one, it does what it is asked.
+ * (completion), `GET`, `GET uploads`, `DELETE`, `DELETE upload`. Without one, it does what it is asked, and deletes nothing of the names in `kept`.
  */
 async function scripted(script: Record<string, ((signal: AbortSignal) => Answer)[]>) {
 	const calls: string[] = [];
 	const objects = new Map<string, Uint8Array>();
 	const uploads = new Map<string, { name: string; parts: Uint8Array[] }>();
+	const kept = new Set<string>();
 	const waits: number[] = [];
 	const s3 = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
 		const url = new URL(String(input));
@@ -41,6 +42,7 @@ async function scripted(script: Record<string, ((signal: AbortSignal) => Answer)
 		calls.push(kind);
 		const answer = script[kind]?.shift();
 		if (answer) return answer(init.signal as AbortSignal);
+		if (init.method === "DELETE" && kept.has(name)) return refusal(403, "AccessDenied");
 		const body = init.body === undefined ? new Uint8Array() : await new Response(init.body).bytes();
 		switch (kind) {
 			case "PUT":
@@ -82,7 +84,7 @@ async function scripted(script: Record<string, ((signal: AbortSignal) => Answer)
 		wait: async (milliseconds) => void waits.push(milliseconds),
 	});
 	const store: TestStore = await openStore("s3", { outside });
-	return { ...store, calls, objects, uploads, waits };
+	return { ...store, calls, kept, objects, uploads, waits };
 }
 
 const again = (times: number, answer: () => Answer): (() => Answer)[] =>
@@ -338,19 +340,58 @@ describe("the deletion of contents", () => {
 
 	it("waits a minute after a failure, also with the contents that it has not tried", async () => {
 		const { alarm, blobs, calls, nextAlarm, objects } = await scripted({
-			DELETE: again(18, () => refusal(503, "SlowDown")),
+			DELETE: again(48, () => refusal(503, "SlowDown")),
 		});
 		const keys = Array.from({ length: 101 }, (_, index) => `files/${index}`);
 		for (const key of keys) await blobs.put(key, bytes(1));
 		await blobs.delete(keys);
 		const now = Date.now();
 		await alarm();
-		// Six at once, each three times.
-		expect(calls.filter((call) => call === "DELETE")).toHaveLength(18);
+		// Six of all at once, and then ten by themselves, each three times.
+		expect(calls.filter((call) => call === "DELETE")).toHaveLength(48);
 		expect(await nextAlarm()).toBeGreaterThanOrEqual(now + 60_000);
 		vi.useFakeTimers({ toFake: ["Date"], now: now + 120_000 });
 		await alarm();
 		expect(objects.size).toBe(0);
 		expect(await nextAlarm()).toBeNull();
+	});
+
+	it("leaves only those that the store keeps, and what their puts have left", async () => {
+		const { alarm, blobs, kept, nextAlarm, objects, uploads } = await scripted({
+			"PUT part": again(2, () => refusal(403, "AccessDenied")),
+			"DELETE upload": again(6, () => refusal(503, "SlowDown")),
+		});
+		for (const key of ["files/left", "files/other"]) await failure(blobs.put(key, bytes(9 * MIB)));
+		const keys = Array.from({ length: 60 }, (_, index) => `files/${index}`);
+		for (const key of keys) await blobs.put(key, bytes(1));
+		const [[upload = "", { name: uploaded = "" } = {}] = []] = uploads;
+		const stored = [...objects.keys()][3] ?? "";
+		for (const name of [uploaded, stored]) kept.add(name);
+		await blobs.delete(keys);
+		const now = Date.now();
+		await alarm();
+		expect([...objects.keys(), ...uploads.keys()]).toEqual([stored, upload]);
+		expect(await nextAlarm()).toBeGreaterThanOrEqual(now + 60_000);
+		kept.clear();
+		vi.useFakeTimers({ toFake: ["Date"], now: now + 120_000 });
+		await alarm();
+		expect([...objects.keys(), ...uploads.keys()]).toEqual([]);
+		expect(await nextAlarm()).toBeNull();
+	});
+
+	it("tries ten that the store keeps, and after a minute those that it has not tried", async () => {
+		const { alarm, blobs, calls, kept, objects } = await scripted({});
+		const keys = Array.from({ length: 100 }, (_, index) => `files/${index}`);
+		for (const key of keys) await blobs.put(key, bytes(1));
+		for (const name of [...objects.keys()].slice(0, 25)) kept.add(name);
+		await blobs.delete(keys);
+		const now = Date.now();
+		for (let minute = 0; minute < 3; minute++) {
+			calls.length = 0;
+			vi.useFakeTimers({ toFake: ["Date"], now: now + 61_000 * minute });
+			await alarm();
+			if (minute < 2) expect(calls).toHaveLength(6 + 10);
+		}
+		expect([...objects.keys()].sort()).toEqual([...kept].sort());
 	});
 });
