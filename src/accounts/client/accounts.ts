@@ -53,6 +53,8 @@ interface IsolateState extends LedgersServices, AccountObjectServices {
 	flushes: FlushSchedule;
 	/** Of the requests that were admitted without a lease. */
 	recent: RecentClasses;
+	/** By account: flushes that have given up since its object answered. Only for accounts that exist and whose object cannot be reached. */
+	outages: Map<string, number>;
 }
 
 export function createLedgers(services: LedgersServices): IsolateAccounts {
@@ -74,6 +76,7 @@ export function createLedgers(services: LedgersServices): IsolateAccounts {
 		credentials: new KnownCredentials(services),
 		flushes: new FlushSchedule(services),
 		recent: new RecentClasses(services),
+		outages: new Map(),
 	};
 	const of = (account: string): AccountClient => new AccountClient(account, isolate);
 	const flush = async (): Promise<void> => {
@@ -87,6 +90,7 @@ export function createLedgers(services: LedgersServices): IsolateAccounts {
 		journals.delete(account);
 		isolate.outboxes.delete(account);
 		isolate.aliases.delete(account);
+		isolate.outages.delete(account);
 	};
 	return { of, flush, forget };
 }
@@ -95,9 +99,6 @@ class AccountClient
 	extends AccountReader<IsolateState>
 	implements AccountLedger, DurableLedger, TokenStore, JournalOwner
 {
-	/** Flushes that have given up since the object answered one. */
-	#givenUp = 0;
-
 	admitFromLease(admission: Admission): AdmissionGrant | undefined {
 		return this.object.isDeleted ? undefined : this.services.journals.get(this.account)?.admit(admission);
 	}
@@ -164,6 +165,7 @@ class AccountClient
 		try {
 			const admitted = await this.object.call("admitAll", sent, settled);
 			outbox?.confirm(settled);
+			this.#recordAnswer();
 			for (const [i, admission] of sent.entries()) {
 				const answer = admitted[i];
 				const lease = answer?.ok ? answer.lease : undefined;
@@ -195,7 +197,7 @@ class AccountClient
 
 	async settleNow(settlements: readonly Settlement[]): Promise<void> {
 		await this.object.report("settle", settlements);
-		if (this.#givenUp > 0) this.#recordReached();
+		this.#recordAnswer();
 	}
 
 	settle(settlement: Settlement): void {
@@ -242,7 +244,7 @@ class AccountClient
 
 	async sendJournal(batch: JournalBatch): Promise<JournalAnswer> {
 		const answer = await this.object.report("journal", batch);
-		if (this.#givenUp > 0) this.#recordReached();
+		this.#recordAnswer();
 		return answer;
 	}
 
@@ -271,19 +273,20 @@ class AccountClient
 
 	/** Further flushes begin while there is something to send. Only the first that gives up is an error in the log. */
 	#logUnsent(error: unknown, first: { ticket: string } | undefined): void {
-		const isFirst = ++this.#givenUp === 1;
-		if (isFirst && !this.object.isDeleted) this.services.log(toAiError(error), first?.ticket ?? "");
+		if (this.object.isDeleted) return;
+		const { log, outages } = this.services;
+		const before = outages.get(this.account) ?? 0;
+		outages.set(this.account, before + 1);
+		if (before === 0) log(toAiError(error), first?.ticket ?? "");
 	}
 
-	#recordReached(): void {
-		console.error(
-			JSON.stringify({
-				message: "The object of an account is reached again, and has what was not sent",
-				account: this.account,
-				failed_flushes: this.#givenUp,
-			}),
-		);
-		this.#givenUp = 0;
+	#recordAnswer(): void {
+		const { outages } = this.services;
+		const givenUp = outages.get(this.account);
+		if (givenUp === undefined) return;
+		outages.delete(this.account);
+		const message = "The object of an account is reached again";
+		console.error(JSON.stringify({ message, account: this.account, failed_flushes: givenUp }));
 	}
 }
 

@@ -687,33 +687,68 @@ describe("an unreachable object", () => {
 		expect(await settledOf(account)).toEqual({ requests: 1, microNeurons: 7, open: 1 });
 	});
 
-	it("is reported once while it cannot be reached, and when it is reached again", async () => {
-		const account = newAccount();
-		const world = isolate();
-		const tickets = await admitted(world.accounts, account, 4);
-		const settle = () =>
-			world.accounts.of(account).settle(settlement(tickets.shift() ?? "", { microNeurons: 7 }));
-		const reached: unknown[] = [];
-		const console_ = vi
-			.spyOn(console, "error")
-			.mockImplementation((line) => void reached.push(JSON.parse(line)));
-		onTestFinished(() => console_.mockRestore());
-		world.fault = "lost";
-		for (let i = 0; i < 2; i++) {
+	it.each<["a settlement" | "an admission"]>([["a settlement"], ["an admission"]])(
+		"is reported once while it cannot be reached, and when %s reaches it again",
+		async (recovery) => {
+			const account = newAccount();
+			const world = isolate();
+			const tickets = await admitted(world.accounts, account, 5);
+			const settle = () => settleOne(world.accounts, account, tickets.shift());
+			const reached = loggedLines();
+			world.fault = "lost";
+			for (let i = 0; i < 2; i++) {
+				settle();
+				await world.pass(30_000);
+			}
+			expect(world.logged.map(({ key }) => key)).toEqual(["ledgerUnavailable"]);
+			expect(reached).toEqual([]);
+			world.fault = "none";
+			if (recovery === "a settlement") settle();
+			else await world.accounts.of(account).admit(admission());
+			await world.pass(30_000);
+			const message = "The object of an account is reached again";
+			expect(reached).toEqual([{ message, account, failed_flushes: 2 }]);
 			settle();
 			await world.pass(30_000);
-		}
+			expect(reached).toHaveLength(1);
+			world.fault = "lost";
+			settle();
+			await world.pass(30_000);
+			expect(world.logged).toHaveLength(2);
+		},
+	);
+
+	it("is reported once for the settlements of its leases and for the others", async () => {
+		const account = newAccount();
+		const world = isolate({ exact: false });
+		const leased = admission();
+		await world.accounts.of(account).admit(leased);
+		const reached = loggedLines();
+		world.fault = "lost";
+		settleOne(world.accounts, account, leased.ticket);
+		const refused = world.accounts.of(account).admit(admission({ model: "other" }));
+		await expect(refused).rejects.toMatchObject({ key: "ledgerUnavailable" });
+		// The journal begins within four seconds. Both have made their four tries, and the journal not its next one.
+		await world.pass(16_000);
 		expect(world.logged.map(({ key }) => key)).toEqual(["ledgerUnavailable"]);
-		expect(reached).toEqual([]);
 		world.fault = "none";
-		settle();
+		await world.pass(60_000);
+		expect(reached).toEqual([expect.objectContaining({ account, failed_flushes: 2 })]);
+	});
+
+	it("is not reported as reached after its account is forgotten", async () => {
+		const account = newAccount();
+		const world = isolate();
+		const [ticket] = await admitted(world.accounts, account, 1);
+		const reached = loggedLines();
+		world.fault = "lost";
+		settleOne(world.accounts, account, ticket);
 		await world.pass(30_000);
-		const message = "The object of an account is reached again, and has what was not sent";
-		expect(reached).toEqual([{ message, account, failed_flushes: 2 }]);
-		settle();
-		await world.pass(30_000);
-		expect(reached).toHaveLength(1);
-		expect(await settledOf(account)).toEqual({ requests: 4, microNeurons: 28, open: 0 });
+		expect(world.logged).toHaveLength(1);
+		world.accounts.forget(account);
+		world.fault = "none";
+		await world.accounts.of(account).admit(admission());
+		expect(reached).toEqual([]);
 	});
 
 	it("is not called at every settlement while it fails", async () => {
@@ -913,6 +948,17 @@ it("settles every request once, with any faults of the calls", { timeout: 60_000
 		{ numRuns: 40 },
 	);
 });
+
+const settleOne = (accounts: Accounts, account: string, ticket = ""): void =>
+	accounts.of(account).settle(settlement(ticket, { microNeurons: 7 }));
+
+/** What `console.error` receives until the test ends. */
+function loggedLines(): unknown[] {
+	const lines: unknown[] = [];
+	const console_ = vi.spyOn(console, "error").mockImplementation((line) => void lines.push(JSON.parse(line)));
+	onTestFinished(() => console_.mockRestore());
+	return lines;
+}
 
 async function admitted(accounts: Accounts, account: string, count: number): Promise<string[]> {
 	const requests = Array.from({ length: count }, () => admission({ cost: fixedCost(100) }));
