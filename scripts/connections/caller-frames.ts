@@ -71,17 +71,14 @@ export class CallerFrames {
 		this.#connection = connection;
 	}
 
-	/** Forwards the bytes that may pass now. The others are read later. */
+	/** Forwards the bytes that may pass now. The others are read later, or dropped if a frame is refused. */
 	receive(bytes: Buffer): void {
 		const { end, forward, reading } = this.#connection;
 		const at = this.#now();
-		const passed = this.#follow(bytes, at);
-		if (typeof passed !== "number") {
-			end(closeFrame(passed));
-			return;
-		}
+		const { passed, refusal } = this.#follow(bytes, at);
 		if (passed > 0) forward(bytes.subarray(0, passed));
-		if (passed < bytes.length)
+		if (refusal) end(closeFrame(refusal));
+		else if (passed < bytes.length)
 			reading.readLater(bytes.subarray(passed), Math.max(MIN_WAIT_MS, this.#allowance.delayMs(at)));
 	}
 
@@ -92,29 +89,33 @@ export class CallerFrames {
 		this.#parts = 0;
 	}
 
-	/** Returns how many of the bytes may pass. */
-	#follow(bytes: Buffer, now: number): number | Refusal {
+	/** Returns how many of the bytes may pass: those before the frame that is refused. */
+	#follow(bytes: Buffer, now: number): { passed: number; refusal?: Refusal | undefined } {
 		let at = 0;
+		let frameAt = 0;
 		let frames = 0;
-		while (at < bytes.length) {
+		let refusal: Refusal | undefined;
+		while (at < bytes.length && !refusal) {
 			if (this.#remaining > 0) {
 				const taken = Math.min(this.#remaining, bytes.length - at);
 				at += taken;
 				this.#remaining -= taken;
-				if (!this.#isControl && !this.#hold(taken)) return NO_SPACE;
+				if (!this.#isControl && !this.#hold(taken)) refusal = NO_SPACE;
 			} else {
-				if (!this.#headers.isWithin && this.#allowance.delayMs(now) > 0) break;
+				if (!this.#headers.isWithin) {
+					if (this.#allowance.delayMs(now) > 0) break;
+					frameAt = at;
+				}
 				const header = this.#headers.push(bytes[at++] ?? 0);
 				if (!header) continue;
 				frames++;
 				this.#allowance.count(1);
-				const refusal = this.#begin(header);
-				if (refusal) return refusal;
+				refusal = this.#begin(header);
 			}
 			if (this.#remaining === 0 && !this.#isControl && this.#isLast) this.end();
 		}
 		this.#connection.pace.passedFrames(frames);
-		return at;
+		return { passed: refusal ? frameAt : at, refusal };
 	}
 
 	#begin({ hasReservedBits, isLast, opcode, payloadBytes }: FrameHeader): Refusal | undefined {

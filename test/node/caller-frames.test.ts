@@ -212,11 +212,25 @@ it.each<[string, Buffer[], unknown]>([
 		TOO_LARGE,
 	],
 	["a length of 2^64 - 1", [Buffer.from([0x81, 0xff, ...Array(8).fill(255), 0, 0, 0, 0])], TOO_LARGE],
-])("closes after %s, and passes nothing of the frame on", (_, frames, close) => {
+])("closes after %s, and passes nothing of the frame on, but those before it", (_, frames, close) => {
+	const divided = callerOf();
+	for (const frame of frames) divided.send(frame);
+	expect(closeOf(divided)).toEqual(close);
+	expect(divided.forwarded).toEqual(frames.slice(0, -1));
 	const caller = callerOf();
-	for (const frame of frames) caller.send(frame);
+	const before = [encoded({ opcode: TEXT, isLast: true, size: 300 }), ...frames.slice(0, -1)];
+	const behind = encoded({ opcode: PING, isLast: true, size: 0 });
+	caller.send(Buffer.concat([...before, ...frames.slice(-1), behind]));
 	expect(closeOf(caller)).toEqual(close);
-	expect(caller.forwarded).toEqual(frames.slice(0, -1));
+	expect(Buffer.concat(caller.forwarded)).toEqual(Buffer.concat(before));
+});
+
+it("passes the frames before one that has no space", () => {
+	const caller = callerOf();
+	const before = encoded({ opcode: TEXT, isLast: true, size: 300 });
+	caller.send(Buffer.concat([before, encoded({ opcode: TEXT, isLast: false, size: MAX_BYTES + 1 })]));
+	expect(closeOf(caller)?.[0]).toBe(1013);
+	expect(Buffer.concat(caller.forwarded)).toEqual(before);
 });
 
 it("passes the largest message, and a control frame of 125 bytes within it", () => {
