@@ -6,7 +6,6 @@ import type { Model } from "../models/model.ts";
 import type { TaskTitle } from "../models/tasks.ts";
 import { openaiChat } from "./chat/openai-route.ts";
 import type { Dialect } from "./dialect.ts";
-import { perModel } from "./fields.ts";
 import { validate } from "./validation/validation.ts";
 
 export interface RouteDialect {
@@ -29,10 +28,10 @@ export function takesModel({ task, accepts, decides }: RouteDialect, model: Mode
 }
 
 /** The dialect of a route, for the models that it takes. */
-export const onlyFor = (route: RouteDialect): ((model: Model) => Dialect | Promise<Dialect>) => {
-	const takes = perModel((model) => takesModel(route, model));
-	return (model) => {
-		if (takes(model)) return route.dialect();
+export const onlyFor =
+	(route: RouteDialect) =>
+	(model: Model): Dialect | Promise<Dialect> => {
+		if (takesModel(route, model)) return route.dialect();
 		const reason = inputFamily(model).decides
 			? "it decides and does not chat, at /v1/decisions and /ai/run"
 			: model.task === route.task
@@ -40,7 +39,6 @@ export const onlyFor = (route: RouteDialect): ((model: Model) => Dialect | Promi
 				: `its task is ${model.task}`;
 		throw new AiError("noSuchModel", `No such model ${model.id} or task: ${reason}`);
 	};
-};
 
 const ModelBody = z.looseObject({ model: z.string().min(1) });
 
