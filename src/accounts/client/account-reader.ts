@@ -160,7 +160,6 @@ export abstract class AccountReader<Services extends AccountReaderServices>
 	}
 
 	knownGateway(credential: Credential): string | undefined {
-		const { credentials } = this.services;
-		return credentials.hasGateways ? credentials.gateway(this.account, credential) : undefined;
+		return this.services.credentials.gateway(this.account, credential);
 	}
 }

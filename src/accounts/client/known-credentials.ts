@@ -19,8 +19,8 @@ export class KnownCredentials {
 	readonly #operator: FreshCache<VerifiedCredential>;
 	/** Ids of gateways that credentials bind. */
 	readonly #gateways: FreshCache<string>;
-	/** Whether a credential has bound a gateway. Without any, requests need no look-up. */
-	hasGateways = false;
+	/** Without any, requests need no look-up. */
+	#hasGateways = false;
 
 	constructor({ now }: { now(): number }) {
 		this.#tokens = new FreshCache({ now, freshMs: VERIFIED_MS });
@@ -37,13 +37,13 @@ export class KnownCredentials {
 	}
 
 	gateway(account: string, credential: Credential): string | undefined {
-		return this.#gateways.get(keyOf(account, credential));
+		return this.#hasGateways ? this.#gateways.get(keyOf(account, credential)) : undefined;
 	}
 
 	/** `gateway`: absent if the credential binds none. */
 	setGateway(account: string, credential: Credential, gateway: string | undefined): void {
-		this.hasGateways ||= gateway !== undefined;
-		if (!this.hasGateways) return;
+		this.#hasGateways ||= gateway !== undefined;
+		if (!this.#hasGateways) return;
 		const key = keyOf(account, credential);
 		if (gateway !== undefined) this.#gateways.set(key, gateway);
 		else if (this.#gateways.get(key) !== undefined) this.#gateways.delete(key);

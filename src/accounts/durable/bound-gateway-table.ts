@@ -5,19 +5,22 @@ import { type AccountRows, RowTable } from "./row-table.ts";
 /** One row at most, written and deleted by the operator's route. Also in memory, because every admission reads it. */
 export class BoundGatewayTable {
 	readonly #table: RowTable<{ gateway: string }>;
-	/** {@link set} changes it. */
-	value: BoundGateway | undefined;
+	#value: BoundGateway | undefined;
 
 	constructor(rows: AccountRows) {
 		const columns = { gateway: "TEXT NOT NULL" };
 		this.#table = new RowTable<{ gateway: string }>({ rows, name: "bound_gateway", columns, key: [] });
 		const [row] = this.#table.select();
-		this.value = row && JSON.parse(row.gateway);
+		this.#value = row && JSON.parse(row.gateway);
+	}
+
+	get value(): BoundGateway | undefined {
+		return this.#value;
 	}
 
 	set(gateway: BoundGateway | undefined): void {
 		if (gateway) this.#table.write({ gateway: JSON.stringify(gateway) });
 		else this.#table.delete("true");
-		this.value = gateway;
+		this.#value = gateway;
 	}
 }

@@ -6,14 +6,20 @@ const KEPT_MS = 60_000;
 /** At the bound the oldest is dropped. */
 const MAX_TICKETS = 1000;
 
-/** The time of the cancellation of each ticket, oldest first. */
-export class CancelledTickets extends Map<string, number> {
+export class CancelledTickets {
+	/** Time of the cancellation of each ticket, oldest first. */
+	readonly #tickets = new Map<string, number>();
+
 	add(ticket: string, now: number): void {
-		this.delete(ticket);
-		this.set(ticket, now);
-		for (const [oldest, at] of this) {
-			if (this.size <= MAX_TICKETS && now - at < KEPT_MS) break;
-			this.delete(oldest);
+		this.#tickets.delete(ticket);
+		this.#tickets.set(ticket, now);
+		for (const [oldest, at] of this.#tickets) {
+			if (this.#tickets.size <= MAX_TICKETS && now - at < KEPT_MS) break;
+			this.#tickets.delete(oldest);
 		}
+	}
+
+	has(ticket: string): boolean {
+		return this.#tickets.has(ticket);
 	}
 }
