@@ -123,8 +123,7 @@ export function createPersistent(
 		...{ directory: directoryObject, now, waitUntil: keepAlive },
 		isOnlyProcess,
 	});
-	const counted = { openObjects: Number.isFinite(objects) ? openObjects : undefined };
-	const checks = { ...counted, deletedAccounts };
+	const checks = { openObjects, deletedAccounts };
 	const bindings = withCountedObjects(uncounted, checks);
 	const {
 		ACCOUNT,
@@ -226,7 +225,8 @@ export function createPersistent(
 		...hint,
 		observers: [
 			...observersOf({ log: logFailure, analytics: bindings.ANALYTICS }),
-			...[requestTimes, jobPace.observer],
+			requestTimes,
+			jobPace.observer,
 		],
 		jobPace,
 		runtimeDelay,
@@ -261,7 +261,7 @@ export function createPersistent(
 		},
 		responseStores: RESPONSE_STORE,
 		retrievalObjects: retrievalObjects(bindings),
-		ownShards: retrievalObjects(withCountedObjects(uncounted, counted)),
+		ownShards: retrievalObjects(withCountedObjects(uncounted, { openObjects })),
 		queryCounts,
 		...{ jobStores: JOB_STORE, ...present({ batchEvents: bindings.BATCH_EVENTS }) },
 		isOnlyProcess,

@@ -30,8 +30,7 @@ type CountedBinding = keyof typeof ACCOUNTS;
 const objectKey = (binding: CountedBinding | "STREAM_RUN", name: string): string => `${binding}/${name}`;
 
 interface ObjectChecks {
-	/** Absent: the platform has no limit of files, so nothing is counted. */
-	openObjects?: OpenObjects | undefined;
+	openObjects: OpenObjects;
 	/** Absent: the caller is an object of the account. */
 	deletedAccounts?: DeletedAccounts;
 }
@@ -62,7 +61,7 @@ const countedNamespace = (
 ): Pick<DurableObjectNamespace, "getByName"> => ({
 	getByName(name) {
 		const account = accountOf(name);
-		checks.openObjects?.requireCall(objectKey(binding, name), account);
+		checks.openObjects.requireCall(objectKey(binding, name), account);
 		return countedStub(namespace.getByName(name), { ...checks, account, key: objectKey(binding, name) });
 	},
 });
@@ -84,7 +83,7 @@ const countedStub = <T extends object>(
 			if (typeof value !== "function" || typeof member === "symbol") return value;
 			return (...parameters: unknown[]) => {
 				const call = (): object => {
-					openObjects?.recordCall(key, account);
+					openObjects.recordCall(key, account);
 					return Reflect.apply(value, target, parameters);
 				};
 				return deletedAccounts ? deletedAccounts.call(account, call) : call();
@@ -101,7 +100,7 @@ export const streamRunObjects = (
 	registry: (account) => GATEWAYS.getByName(account),
 	object(id, account) {
 		const key = objectKey("STREAM_RUN", id.toString());
-		checks.openObjects?.requireCall(key, account);
+		checks.openObjects.requireCall(key, account);
 		return countedStub(STREAM_RUN.get(id), { ...checks, account, key });
 	},
 });

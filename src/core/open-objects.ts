@@ -28,6 +28,7 @@ export class OpenObjects {
 	readonly #open = new Map<string, OpenObject>();
 	readonly #count: SharedCount;
 
+	/** `max` infinite: the platform has no limit of files, so nothing is counted. */
 	constructor({ max, now }: { max: number; now(): number }) {
 		this.#max = max;
 		this.#now = now;
@@ -36,6 +37,7 @@ export class OpenObjects {
 
 	/** Records a call, unless it would open one object too many: then returns false. `object`: its class and name. */
 	mayCall(object: string, account: string): boolean {
+		if (this.#max === Number.POSITIVE_INFINITY) return true;
 		this.#close();
 		if (!this.#open.delete(object) && !this.#count.tryTake(account)) return false;
 		this.#open.set(object, { account, calledAt: this.#now() });
@@ -49,6 +51,7 @@ export class OpenObjects {
 
 	/** Records a call that is made in any case. */
 	recordCall(object: string, account: string): void {
+		if (this.#max === Number.POSITIVE_INFINITY) return;
 		if (!this.#open.delete(object)) this.#count.add(account);
 		this.#open.set(object, { account, calledAt: this.#now() });
 	}

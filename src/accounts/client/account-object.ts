@@ -16,8 +16,8 @@ export interface AccountObjectServices {
 	namespace: DurableObjectNamespace<Account>;
 	/** Only the objects of accounts in the directory are opened. */
 	directory: DirectoryCache;
-	/** Each open object holds files of the process. Absent: the platform has no limit of them. */
-	openObjects?: OpenObjects | undefined;
+	/** Each open object holds files of the process. */
+	openObjects: OpenObjects;
 	accountShards: AccountShards;
 	/** Absent: no account is deleted. */
 	deletedAccounts?: DeletedAccounts;
@@ -65,14 +65,14 @@ export class AccountObject {
 		const { deletedAccounts, directory, openObjects } = this.#services;
 		const place = directory.known(this.#account);
 		if (place === undefined || deletedAccounts?.isFresh === false || this.isDeleted) return false;
-		return !openObjects || isShard(place) || openObjects.mayCall(placeKey(place), this.#account);
+		return isShard(place) || openObjects.mayCall(placeKey(place), this.#account);
 	}
 
 	/** Whether a report about many accounts may call the object. */
 	get mayReport(): boolean {
 		const { directory, openObjects } = this.#services;
 		const place = directory.known(this.#account) ?? ownPlace(this.#account);
-		return !openObjects || isShard(place) || openObjects.mayReport(placeKey(place));
+		return isShard(place) || openObjects.mayReport(placeKey(place));
 	}
 
 	/**
@@ -87,7 +87,7 @@ export class AccountObject {
 		if (this.isDeleted && credential.kind !== "operator") throw new AiError("authentication");
 		deletedAccounts?.require(account);
 		const place = directory.known(account) ?? (await this.#find(credential.kind === "operator"));
-		if (openObjects && !isShard(place)) openObjects.requireCall(placeKey(place), account);
+		if (!isShard(place)) openObjects.requireCall(placeKey(place), account);
 	}
 
 	/**
@@ -163,10 +163,8 @@ export class AccountObject {
 		...parameters: CallParameters<Method>
 	): Promise<CallResult<Method>> {
 		const { directory, openObjects } = this.#services;
-		if (openObjects) {
-			const place = directory.known(this.#account) ?? ownPlace(this.#account);
-			if (!isShard(place)) openObjects.recordCall(placeKey(place), this.#account);
-		}
+		const place = directory.known(this.#account) ?? ownPlace(this.#account);
+		if (!isShard(place)) openObjects.recordCall(placeKey(place), this.#account);
 		return this.call(method, ...parameters);
 	}
 
