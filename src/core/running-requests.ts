@@ -32,20 +32,18 @@ interface WaitingRequest {
 type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 export class RunningRequests {
-	/** Absent: nothing is refused. */
-	readonly #shares: FairShares | undefined;
-	#size = 0;
+	readonly #shares: FairShares;
 	/** The oldest is first. */
 	#waiting: WaitingRequest[] = [];
 	#refused = 0;
 
 	/** `max` infinite: nothing is refused. */
 	constructor(max: number) {
-		if (Number.isFinite(max)) this.#shares = new FairShares(max, Math.ceil(max * FREE_FOR_NEW_ACCOUNTS));
+		this.#shares = new FairShares(max, Math.ceil(max * FREE_FOR_NEW_ACCOUNTS));
 	}
 
 	get size(): number {
-		return this.#size;
+		return this.#shares.size;
 	}
 
 	/**
@@ -54,18 +52,15 @@ export class RunningRequests {
 	 */
 	begin(account: string, ended: Promise<unknown>, wait: Wait): Promise<void> | undefined {
 		const isFirst = !this.#waiting.some((other) => other.account === account);
-		const mayTake = this.#shares?.mayTake(account) ?? true;
-		if (!isFirst || !mayTake) return this.#wait(account, ended, wait);
-		this.#shares?.take(account);
-		this.#size++;
+		if (!isFirst || !this.#shares.mayTake(account)) return this.#wait(account, ended, wait);
+		this.#shares.take(account);
 		const end = (): void => this.#end(account);
 		ended.then(end, end);
 		return undefined;
 	}
 
 	report(): CountReport {
-		const limit = this.#shares?.max ?? Number.POSITIVE_INFINITY;
-		return { name: "requests", used: this.#size, limit, refused: this.#refused };
+		return { name: "requests", used: this.#shares.size, limit: this.#shares.max, refused: this.#refused };
 	}
 
 	async #wait(account: string, ended: Promise<unknown>, wait: Wait): Promise<void> {
@@ -103,27 +98,24 @@ export class RunningRequests {
 	}
 
 	#end(account: string): void {
-		const shares = this.#shares;
-		this.#size--;
-		shares?.release(account);
-		if (!shares || this.#waiting.length === 0) return;
-		for (let next = this.#next(shares); next; next = this.#next(shares)) {
-			shares.take(next.account);
-			this.#size++;
+		this.#shares.release(account);
+		if (this.#waiting.length === 0) return;
+		for (let next = this.#next(); next; next = this.#next()) {
+			this.#shares.take(next.account);
 			next.hasPlace = true;
 			this.#remove(next);
 		}
 	}
 
 	/** The waiting request that may begin first. */
-	#next(shares: FairShares): WaitingRequest | undefined {
+	#next(): WaitingRequest | undefined {
 		let next: WaitingRequest | undefined;
 		const seen = new Set<string>();
 		for (const request of this.#waiting) {
 			if (seen.has(request.account)) continue;
 			seen.add(request.account);
-			const isLess = !next || shares.count(request.account) < shares.count(next.account);
-			if (isLess && shares.mayTake(request.account)) next = request;
+			const isLess = !next || this.#shares.count(request.account) < this.#shares.count(next.account);
+			if (isLess && this.#shares.mayTake(request.account)) next = request;
 		}
 		return next;
 	}
