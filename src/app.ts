@@ -2,9 +2,9 @@
 import type { Hono } from "hono";
 import { toAiError } from "./core/errors.ts";
 import { Authenticator } from "./http/authenticate.ts";
-import { emptyApp } from "./http/caching-router.ts";
 import type { Access } from "./http/credentials.ts";
 import { type CorsSetting, crossOrigin } from "./http/cross-origin.ts";
+import { emptyApp } from "./http/empty-app.ts";
 import { failureEnvelope } from "./http/envelope.ts";
 import { localOnly } from "./http/local-only.ts";
 import { mountRoutes } from "./http/mount-routes.ts";

@@ -14,33 +14,17 @@
  * Measured with the 333 routes of the API, on Node: a match takes 0.3 us here, 1 us in Hono's TrieRouter and 190 us in its LinearRouter.
  * The routes and the first match take 11 ms here, and 18 ms in one TrieRouter (medians of five starts).
  */
-import type { Env, Hono } from "hono";
-// `hono` itself also loads the routers that this app does not use.
-import { HonoBase } from "hono/hono-base";
 import type { Result, Router } from "hono/router";
 import { TrieRouter } from "hono/router/trie-router";
-import { getPathNoStrict } from "hono/utils/url";
 import { BoundedMap } from "../core/bounded-map.ts";
-import { copied } from "../core/copied.ts";
 
 /** For each isolate: about models times accounts, with less than a kilobyte each. The cache is cleared when it is full. */
 const MAX_CACHED = 20_000;
 const MAX_CACHED_BEGINNINGS = 1_000;
 /** Longer paths match no route that is used often. */
 const MAX_PATH_CHARACTERS = 256;
-/** Caches keep paths, and names that are parts of them, and so the whole address: with its query it may have 64 KB. */
-const MAX_KEPT_ADDRESS = 512;
 /** No route and no model's name has more. The time to match a path grows with its segments: 60,000 take 20 ms. */
 const MAX_SEGMENTS = 64;
-
-function pathOf({ url }: Request): string {
-	const path = getPathNoStrict({ url } as Request);
-	return url.length > MAX_KEPT_ADDRESS ? copied(path) : path;
-}
-
-/** An app without routes, with the router of this gateway. A slash at the end of a path has no meaning. */
-export const emptyApp = <E extends Env>(): Hono<E> =>
-	new HonoBase<E>({ getPath: pathOf, router: new CachingRouter() });
 
 /** Hono's entry of a route: the handler is its first item. */
 type Entry = readonly [handler: (...parameters: never[]) => unknown, ...others: unknown[]];

@@ -1,7 +1,7 @@
 /** The memory of paths that are kept after their requests. */
 import { expect, it } from "vitest";
 import { collectGarbage } from "../../scripts/collect-garbage.ts";
-import { emptyApp } from "../../src/http/caching-router.ts";
+import { emptyApp } from "../../src/http/empty-app.ts";
 import { nearAddresses } from "../../src/http/near-address.ts";
 
 const MEGABYTE = 1_000_000;

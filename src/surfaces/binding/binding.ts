@@ -24,7 +24,7 @@ import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
 import { verifyCaller } from "../../http/authenticate.ts";
 import { countBody, isSmallJson, parseText, readBody, readJson } from "../../http/body.ts";
 import { boundDepth } from "../../http/bound-depth.ts";
-import { emptyApp } from "../../http/caching-router.ts";
+import { emptyApp } from "../../http/empty-app.ts";
 import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
 import type { FailureFormat } from "../../http/failure-formats.ts";
 import { type Authentication, mountRoutes } from "../../http/mount-routes.ts";
