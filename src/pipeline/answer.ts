@@ -34,11 +34,9 @@ async function callEngines(
 	if (plan.targets.some(isPooled)) plan = await preparePools(plan, exchange, answering, services);
 	// One call of each target, without pauses.
 	if (options?.rejectIfBusy) plan = { ...plan, retries: { ...plan.retries, attempts: 1 } };
+	const decided = decideStream(plan, answering, services.unchangedStreams);
 	const context: DispatchContext = { exchange, model, signal };
-	const streamEnd = plan.rewrites
-		? undefined
-		: decideStream(plan, answering, services.unchangedStreams)?.streamEnd;
-	if (streamEnd) context.streamEnd = streamEnd;
+	if (decided?.streamEnd) context.streamEnd = decided.streamEnd;
 	if (plan.coalesceMs !== undefined) context.coalesceMs = plan.coalesceMs;
 	if (session !== undefined) context.session = session;
 	if (options) context.options = options;

@@ -15,8 +15,6 @@ export interface Plan {
 	hedgeMs?: number;
 	/** Whether a stream in the caller's dialect is passed through byte for byte. Absent: if it needs no change. */
 	passthrough?: boolean;
-	/** All streams are rewritten: a model of the catalogue has neurons in its usage, and the route does not set {@link passthrough}. */
-	rewrites?: true;
 	/** Milliseconds of a stream that must be rewritten are read together. Absent: each chunk is read at once, unless many arrive. */
 	coalesceMs?: number;
 }

@@ -58,7 +58,7 @@ export function authorize(id: string, routed: ResolvedRoute | undefined, service
 		throw unknown(id, routed !== undefined, services);
 	}
 	if (!routed && model.source === THIRD_PARTY_SOURCE) throw missingKey(id);
-	if (!routed?.named && hasEnded(model, now()))
+	if (hasEnded(model, routed, now()))
 		throw new AiError(
 			"deprecatedModel",
 			`${id} was ${model.deprecated ? `deprecated on ${model.deprecated}` : "removed"}. See the model catalog for alternatives, or serve it here by a route that names it (ROUTES)`,

@@ -11,7 +11,6 @@ import { BoundedMap } from "../core/bounded-map.ts";
 import { AiError } from "../core/errors.ts";
 import { present } from "../core/present.ts";
 import type { Health } from "../fleet/health.ts";
-import { isOperatorModel } from "../models/model.ts";
 import { chargesFor, isOwnEngine } from "../providers/billing.ts";
 import {
 	type ConfiguredBackend,
@@ -229,12 +228,12 @@ function newPlan(
 	session?: string,
 ): Plan {
 	const { sticky, retries = DEFAULT_RETRIES, ...settings }: RouteSettings = routed.settings ?? {};
-	const model = catalog.find(modelId);
+	const isKnown = catalog.find(modelId) !== undefined;
 	const available: PlanTarget[] = [];
 	const open: PlanTarget[] = [];
 	for (const weighted of orderByWeight(routed.targets, random, sticky && session)) {
 		const { urls, weight: _, anyModel, pool: __, ...fields } = weighted;
-		const shared = { ...fields, ...(anyModel && !model && { anyModel }) };
+		const shared = { ...fields, ...(anyModel && !isKnown && { anyModel }) };
 		const pool = pools.of(weighted);
 		if (pool) {
 			available.push({ ...shared, pool });
@@ -246,8 +245,7 @@ function newPlan(
 	}
 	const [first, ...others] = open.length === 0 ? available : [...available, ...open];
 	if (!first) throw new AiError("noSuchModel", `No such model ${modelId} or task: its route is empty`);
-	const rewrites = model && !isOperatorModel(model) && !settings.passthrough;
-	return { targets: [first, ...others], retries, ...settings, ...(rewrites && { rewrites }) };
+	return { targets: [first, ...others], retries, ...settings };
 }
 
 /** Weighted targets share the first place by their weights. Targets without a weight are fallbacks, in order. */

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CircuitState } from "../../src/fleet/breaker.ts";
-import { adHocModel, Catalog } from "../../src/models/catalog.ts";
 import { EMPTY_REQUEST } from "../../src/pipeline/dispatch/pool-request.ts";
 import { TargetQueue } from "../../src/pipeline/dispatch/target-queue.ts";
 import type { ResolvedRoute, RouteSettings, WeightedTarget } from "../../src/pipeline/plan.ts";
@@ -70,16 +69,6 @@ describe("route", () => {
 		const routed = routedTo([target("a", { anyModel: true })]);
 		expect(route("made-up", routed, services()).targets[0].anyModel).toBe(true);
 		expect(route(MODEL.id, routed, services()).targets[0]).not.toHaveProperty("anyModel");
-	});
-
-	it("rewrites all streams of a model of the catalogue, unless the route passes them", () => {
-		const product = new Catalog().find("@cf/meta/llama-3.3-70b-instruct-fp8-fast");
-		const catalog = { find: (id: string) => [product, adHocModel("own")].find((model) => model?.id === id) };
-		const rewrites = (id: string, settings: RouteSettings = {}) =>
-			route(id, routedTo([target("a")], { settings }), { ...services(), catalog }).rewrites;
-		expect(rewrites(product?.id ?? "")).toBe(true);
-		expect(rewrites(product?.id ?? "", { passthrough: true })).toBeUndefined();
-		expect([rewrites("own"), rewrites("made-up")]).toEqual([undefined, undefined]);
 	});
 
 	it("makes the plan of a route to one address once, while its circuit is closed", () => {
