@@ -29,10 +29,10 @@ interface BackendTraits {
 	extended?: readonly TaskName[];
 }
 
-/** `prepare`, if the kind has one, adds to each call what all handlers of the kind need: a header with the key, failures by the kind's codes. */
+/** `prepare` adds to each call what all handlers of the kind need: a header with the key, failures by the kind's codes. */
 export function defineBackend(
 	handlers: Handlers,
-	prepare?: (call: Call) => Call,
+	prepare = (call: Call): Call => call,
 	{ readsBreakpoints, extended = [] }: BackendTraits = {},
 ): Backend {
 	// The type pairs each handler with its input and output; the compiler cannot infer that for a union of handlers.
@@ -45,8 +45,7 @@ export function defineBackend(
 				if (!isExtended && "extensions" in input) dropExtensions(context, input.extensions);
 				const isOther = isChat && !isPlainChat(input as ChatInput);
 				const sent = isOther && !readsBreakpoints ? withoutBreakpoints(input as ChatInput) : input;
-				const received: Call = { ...context, target, services };
-				const call = prepare ? prepare(received) : received;
+				const call = prepare({ ...context, target, services });
 				const isSealed = isOther && hasSignatures((input as ChatInput).messages);
 				const output = await (isSealed ? handleSealed(handler, sent, call) : handler(sent as never, call));
 				if (name === "text-embeddings")

@@ -93,8 +93,8 @@ const byApi: Handler<"text-generation"> = async (input, call) => {
 };
 
 const requestOf: Handler<"text-generation"> = async (sent, call) => {
+	const input = withModelFields(sent, call, "chat");
 	const service = serviceAt(call.target);
-	const input = service.isOpenAi || sent.defaults ? withModelFields(sent, call, "chat") : sent;
 	const sealing = service.host && sealingOf(service.host, input);
 	const seals = sealing && (await call.seals?.());
 	const body = requestBody(input, { call, service, seals });
