@@ -6,16 +6,16 @@ import type { TaskCall } from "../tasks/task.ts";
 import type { Reader } from "./dialect.ts";
 
 /**
- * Makes what depends only on the model and the mode (strict or lenient) once for each: a schema above all, because building one takes a
- * hundred times as long as parsing a small chat. It is garbage-collected with its model.
+ * Makes a value once for each model and mode (strict or lenient), for example a schema: building one takes a hundred times as long as
+ * parsing a small chat. The value is garbage-collected with its model.
  */
 export function perModel<Made>(
 	make: (model: Model, strict: boolean) => Made,
 ): (model: Model, strict?: boolean) => Made {
-	const lenient = new WeakMap<Model, Made>();
-	const strictly = new WeakMap<Model, Made>();
+	const lenientValues = new WeakMap<Model, Made>();
+	const strictValues = new WeakMap<Model, Made>();
 	return (model, strict = false) => {
-		const made = strict ? strictly : lenient;
+		const made = strict ? strictValues : lenientValues;
 		const known = made.get(model);
 		if (known !== undefined) return known;
 		const value = make(model, strict);

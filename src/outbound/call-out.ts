@@ -11,8 +11,8 @@ export interface OutgoingRequest {
 	method: string;
 	headers: OutgoingHeaders;
 	body?: BodyInit | undefined;
-	/** The call has the caller's trace. */
-	runsModel?: boolean;
+	/** Also with the caller's trace. */
+	sendsTrace?: boolean;
 	/** Ends the call: the caller left, or a time limit passed. Not the signal of an incoming request, which the runtime ignores. */
 	signal: AbortSignal;
 }
@@ -24,13 +24,13 @@ export function callOut({
 	method,
 	headers,
 	body,
-	runsModel = false,
+	sendsTrace = false,
 	signal,
 }: OutgoingRequest): Promise<Response> {
 	signal.throwIfAborted();
 	return fetch(url, {
 		method,
-		headers: withPassed(headers, runsModel),
+		headers: withPassed(headers, sendsTrace),
 		redirect: "manual",
 		signal,
 		...(body !== undefined && { body }),

@@ -65,12 +65,12 @@ export const withOwnTrace = <T>(headers: Headers, run: () => T): T =>
 	withTrace(traceOf(headers) ?? traceOfRequest.getStore(), run);
 
 /**
- * The headers of a call with those of the request. `runsModel`: also with the trace, unless the operator has set one. Nearly all calls have
+ * The headers of a call with those of the request. `sendsTrace`: also with the trace, unless the operator has set one. Nearly all calls have
  * the same hop and no trace, so the hop stays in a `Headers` of many calls.
  */
-export function withPassed(headers: OutgoingHeaders, runsModel: boolean): HeadersInit {
-	const hop = String((hopsOfRequest.getStore() ?? 0) + 1);
-	const trace = runsModel ? traceOfRequest.getStore() : undefined;
+export function withPassed(headers: OutgoingHeaders, sendsTrace: boolean): HeadersInit {
+	const hop = String(passedHops() + 1);
+	const trace = sendsTrace ? traceOfRequest.getStore() : undefined;
 	if (trace !== undefined) {
 		const own = new Headers(headers);
 		if (!own.has(TRACEPARENT)) own.set(TRACEPARENT, trace);

@@ -224,7 +224,7 @@ async function send(call: Call, request: UpstreamRequest, deadline: Deadline): P
 			url: target.url + path,
 			method: body ? "POST" : "GET",
 			headers: headersFor(target, request, body && !isRaw ? "json" : "other"),
-			runsModel: !call.withoutTrace,
+			sendsTrace: !call.withoutTrace,
 			body: isRaw ? body : body && JSON.stringify(body),
 			signal: deadline.signal,
 		});
