@@ -93,13 +93,13 @@ export class GuardedConnection implements Placed {
 		const { now, times } = this.#context;
 		const at = now();
 		const silentMs = at - this.#lastByteAt;
-		if (silentMs > times.idleMs()) this.close();
+		// The runtime buffers what the caller of a websocket does not read, and its place is free only when it is closed.
+		const isUnread = this.#isTunnel && at - (this.unreadSince ?? at) > times.unreadMs;
+		if (silentMs > times.idleMs() || isUnread) this.close();
 		else if (this.#ending) {
 			if (this.#caller.writableFinished && this.#ending.isOver(at)) this.close();
-		} else if (this.#isTunnel) {
-			// The runtime buffers what the caller of a websocket does not read.
-			if (this.unreadSince !== undefined && at - this.unreadSince > times.unreadMs) this.close();
-		} else if (this.#requestAt === undefined) {
+		} else if (this.#isTunnel) return;
+		else if (this.#requestAt === undefined) {
 			const limitMs = this.#runtime ? times.keepAliveMs : times.firstByteMs;
 			if (this.#requests.length === 0 && silentMs > limitMs) this.close();
 		} else if (!this.#isForwarding) {
@@ -286,8 +286,11 @@ export class GuardedConnection implements Placed {
 	}
 
 	#end(last: string | Buffer = ""): void {
-		const ending = new Lingering(this.#context.now());
+		const at = this.#context.now();
+		const ending = new Lingering(at);
 		this.#ending = ending;
+		// From here on no event tells that the caller has read.
+		this.unreadSince ??= at;
 		this.#held = [];
 		this.#unread = undefined;
 		this.#pace.end();

@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type RequestListener } from "node:h
 import { createConnection, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ConnectionTimes } from "../../scripts/connections/connection-context.ts";
 import { type ConnectionGuard, guardConnections, TIMES } from "../../scripts/connections/guard.ts";
@@ -52,6 +53,12 @@ type GuardedOptions = Partial<Omit<ConnectionTimes, "idleMs">> & {
 	acceptedTokens?: readonly string[];
 };
 
+/** The websockets at the runtime, and what they have received. */
+interface Upgraded {
+	sockets: Socket[];
+	bytes: Buffer[];
+}
+
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** The entrypoint `Connections`: its answers to probes name the accepted tokens. */
@@ -81,13 +88,16 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 			acceptedTokens,
 			...times
 		}: GuardedOptions = {},
-	): Promise<{ port: number; guard: ConnectionGuard; accepted: () => number }> {
+	): Promise<{ port: number; guard: ConnectionGuard; accepted: () => number; upgraded: Upgraded }> {
 		const folder = mkdtempSync(join(tmpdir(), "ganglion-guard-"));
 		const target = join(folder, "http.sock");
 		let accepted = 0;
 		const runtime = createServer({ keepAliveTimeout: LONG_MS }, answer);
 		runtime.on("connection", () => accepted++);
+		const upgraded: Upgraded = { sockets: [], bytes: [] };
 		runtime.on("upgrade", (_, socket) => {
+			upgraded.sockets.push(socket as Socket);
+			socket.on("data", (bytes: Buffer) => upgraded.bytes.push(bytes));
 			socket.write("HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n");
 			socket.on("data", (bytes: Buffer) => socket.write(bytes));
 			socket.on("error", () => {});
@@ -114,7 +124,7 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 			runtime.close();
 			rmSync(folder, { recursive: true, force: true });
 		});
-		return { port, guard, accepted: () => accepted };
+		return { port, guard, accepted: () => accepted, upgraded };
 	}
 
 	it("passes requests and answers on", async () => {
@@ -543,6 +553,41 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		const at = last.indexOf(0x88);
 		expect(last.readUInt16BE(at + 2)).toBe(code);
 	});
+
+	/** A frame with an unknown opcode. */
+	const MALFORMED = Buffer.from([0x83, 0x80, 0, 0, 0, 0]);
+
+	it("passes the frames before one that breaks the protocol, also if they arrive together", async () => {
+		const { port, upgraded } = await guarded(4);
+		const socket = await webSocketOf(port);
+		const closed = once(socket, "close");
+		const before = Buffer.concat([binaryFrame(Buffer.from("a")), binaryFrame(Buffer.alloc(40_000))]);
+		socket.resume().write(Buffer.concat([before, MALFORMED]));
+		await closed;
+		await expect.poll(() => Buffer.concat(upgraded.bytes).equals(before)).toBe(true);
+	});
+
+	it("closes a websocket that is refused and whose caller does not read, without its close frame", async () => {
+		const { port, guard, upgraded } = await guarded(4, { unreadMs: 3_000 });
+		const socket = await webSocketOf(port);
+		socket.pause();
+		// More than the kernel buffers, which the server echoes.
+		for (let sent = 0; sent < 16; sent++) socket.write(binaryFrame(Buffer.alloc(1024 * 1024)));
+		const unsent = (): number => upgraded.sockets[0]?.writableLength ?? 0;
+		for (let before = -1; before <= 0 || before !== unsent(); ) {
+			before = unsent();
+			await sleep(100);
+		}
+		socket.write(MALFORMED);
+		await expect.poll(() => upgraded.sockets[0]?.destroyed, { timeout: 2_000 }).toBe(true);
+		expect(guard.counts().sockets.used).toBe(1);
+		await expect.poll(() => guard.counts().sockets.used, { timeout: 10_000 }).toBe(0);
+		const chunks: Buffer[] = [];
+		socket.on("data", (bytes) => chunks.push(bytes)).resume();
+		await once(socket, "close");
+		// The code of the close frame, 1002.
+		expect(Buffer.concat(chunks).includes(Buffer.from([0x03, 0xea]))).toBe(false);
+	}, 30_000);
 
 	it("passes the frames of a flood at a limited rate, and loses none of their bytes", async () => {
 		const { port } = await guarded(4);
