@@ -26,6 +26,6 @@ export interface ConnectionContext {
 	callers: KnownCallers;
 	times: ConnectionTimes;
 	now(): number;
-	/** Whether the request may use the reserved places. */
-	isProbe(head: MessageHead): boolean;
+	/** Whether the request is a health check or the operator's. `credentials`: as of `credentialsOf`. */
+	isProbe(head: MessageHead, credentials: readonly string[]): boolean;
 }

@@ -15,6 +15,13 @@ const BYTES_PER_UNIT = 32 * 1024;
 const LARGE_BURST_BYTES = 128 * 1024;
 const BURST_MS = 1_000;
 
+/** A request whose time is counted. */
+export interface PacedRequest {
+	caller: PacedCaller;
+	/** Hashes. */
+	credentials: readonly string[];
+}
+
 type PaceContext = Pick<ConnectionContext, "callers" | "isProbe" | "now" | "workers">;
 
 /** Health checks and the operator never wait. */
@@ -58,14 +65,12 @@ export class ConnectionPace {
 	readonly #workers: WorkerChoice;
 	readonly #callers: KnownCallers;
 	readonly #address: string;
-	/** Of the latest request. */
-	#caller: PacedCaller;
-	#head: MessageHead | undefined;
-	/** Of the latest request: hashes. */
-	#credentials: readonly string[] = [];
+	/** The latest one. */
+	#request: PacedRequest;
 	readonly #waits = new Set<() => void>();
 	#worker: RuntimeWorker;
-	#burst = { since: 0, bytes: 0 };
+	/** Of a caller with an accepted token. A proxy sends requests of several callers on one connection. */
+	#burst = { key: "", since: 0, bytes: 0 };
 
 	constructor(context: PaceContext, address: string) {
 		const { callers, isProbe, now, workers } = context;
@@ -75,23 +80,22 @@ export class ConnectionPace {
 		this.#worker = workers.own;
 		this.#callers = callers;
 		this.#address = address;
-		this.#caller = callers.of(address, []);
+		this.#request = { caller: callers.of(address, []), credentials: [] };
 	}
 
 	/** The head of a request. */
 	read(head: MessageHead): void {
-		this.#head = head;
-		this.#credentials = credentialsOf(head);
-		const caller = this.#callers.of(this.#address, this.#credentials);
-		// A proxy sends requests of several callers on one connection.
-		if (caller.key !== this.#caller.key) this.#burst.bytes = 0;
-		this.#caller = caller;
+		const credentials = credentialsOf(head);
+		const isProbe = this.#isProbe(head, credentials);
+		const caller = isProbe ? PROBE : this.#callers.of(this.#address, credentials);
+		this.#request = { caller, credentials };
 	}
 
 	/** For the request that was read. Ends the waits for the worker before. Returns whether another one serves the connection from now on. */
 	chooseWorker(head: MessageHead): boolean {
 		if (!this.#workers.hasPeer) return false;
-		const worker = this.#workers.of(head, { key: this.#caller.key, isKnown: this.isKnown });
+		const { isKnown, isProbe } = this;
+		const worker = this.#workers.of(head, { key: this.#request.caller.key, isKnown, isProbe });
 		if (worker === this.#worker) return false;
 		this.end();
 		this.#worker = worker;
@@ -100,22 +104,19 @@ export class ConnectionPace {
 
 	/** The request that was read is complete enough. Returns whether it begins at once; otherwise `start` is called later. */
 	begin(start: () => void): boolean {
-		const begins = this.#mayBegin();
-		if (begins) this.#pace.use(this.#caller, 1);
+		const { caller } = this.#request;
+		const begins = this.#mayBegin(caller);
+		if (begins) this.#pace.use(caller, 1);
 		else
-			this.#wait(() => {
-				this.#pace.use(this.#caller, 1);
+			this.#wait(caller, () => {
+				this.#pace.use(caller, 1);
 				start();
 			});
 		return begins;
 	}
 
-	/** Only where work of the caller must wait, it is of interest whether it is a probe. */
-	#mayBegin(): boolean {
-		if (this.#caller === PROBE || this.#pace.mayBegin(this.#caller)) return true;
-		if (!this.#head || !this.#isProbe(this.#head)) return false;
-		this.#caller = PROBE;
-		return true;
+	#mayBegin(caller: PacedCaller): boolean {
+		return caller === PROBE || this.#pace.mayBegin(caller);
 	}
 
 	/** The Unix socket of the worker. */
@@ -127,40 +128,47 @@ export class ConnectionPace {
 		return this.#worker.pace;
 	}
 
-	get credentials(): readonly string[] {
-		return this.#credentials;
+	/** The latest one. */
+	get request(): PacedRequest {
+		return this.#request;
+	}
+
+	/** Whether the latest request is a health check or the operator's. */
+	get isProbe(): boolean {
+		return this.#request.caller === PROBE;
 	}
 
 	/** Whether the latest request has a token that the gateway has accepted. */
 	get isKnown(): boolean {
-		return this.#callers.isKnown(this.#credentials);
+		return this.#callers.isKnown(this.#request.credentials);
 	}
 
 	/** Frames of a websocket were passed on. Each costs the runtime about as much as a piece of bytes. */
 	passedFrames(count: number): void {
-		this.#pace.use(this.#caller, count * UNITS_OF_PIECE);
+		this.#pace.use(this.#request.caller, count * UNITS_OF_PIECE);
 	}
 
-	/** Bytes were passed on. The socket that they came from is not read while the caller must wait. */
-	passed(bytes: number, from: Reading): void {
-		this.#pace.use(this.#caller, UNITS_OF_PIECE + bytes / BYTES_PER_UNIT);
-		this.#countBurst(bytes);
-		if (this.#mayBegin()) return;
+	/** Bytes of the request or of its answer were passed on. The socket that they came from is not read while the caller must wait. */
+	passed(bytes: number, from: Reading, request = this.#request): void {
+		const { caller } = request;
+		this.#pace.use(caller, UNITS_OF_PIECE + bytes / BYTES_PER_UNIT);
+		this.#countBurst(bytes, request);
+		if (this.#mayBegin(caller)) return;
 		from.stop("pace");
-		this.#wait(() => from.goOn("pace"));
+		this.#wait(caller, () => from.goOn("pace"));
 	}
 
-	#countBurst(bytes: number): void {
-		if (!this.#workers.hasPeer || !this.isKnown) return;
+	#countBurst(bytes: number, { caller: { key }, credentials }: PacedRequest): void {
+		if (!this.#workers.hasPeer || key === PROBE.key || !this.#callers.isKnown(credentials)) return;
 		const at = this.#now();
-		if (at - this.#burst.since > BURST_MS) this.#burst = { since: at, bytes: 0 };
+		if (key !== this.#burst.key || at - this.#burst.since > BURST_MS)
+			this.#burst = { key, since: at, bytes: 0 };
 		this.#burst.bytes += bytes;
-		if (this.#burst.bytes > LARGE_BURST_BYTES) this.#workers.markLarge(this.#caller.key);
+		if (this.#burst.bytes > LARGE_BURST_BYTES) this.#workers.markLarge(key);
 	}
 
-	/** `credentials`: of the request. */
-	answered(credentials: readonly string[], status: number): void {
-		if (status >= 400 && status < 500) this.#pace.use(this.#caller, UNITS_OF_REFUSAL);
+	answered({ caller, credentials }: PacedRequest, status: number): void {
+		if (status >= 400 && status < 500) this.#pace.use(caller, UNITS_OF_REFUSAL);
 		if (status === 401) this.#callers.forget(credentials);
 	}
 
@@ -174,8 +182,8 @@ export class ConnectionPace {
 		this.#waits.clear();
 	}
 
-	#wait(start: () => void): void {
-		const stop = this.#pace.wait(this.#caller, () => {
+	#wait(caller: PacedCaller, start: () => void): void {
+		const stop = this.#pace.wait(caller, () => {
 			this.#waits.delete(stop);
 			start();
 		});

@@ -5,7 +5,6 @@
  * A connection with a place uses two files here and at least one in the runtime, a waiting one a single file here. The limits fit
  * both processes (src/config/capacity.ts).
  */
-import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type Server } from "node:net";
 import { bufferedBytesOf } from "../../src/config/capacity.ts";
 import type { CountReport } from "../../src/core/shared-count.ts";
@@ -34,7 +33,7 @@ const COUNT_NAMES: Readonly<Record<string, string>> = {
 	sockets: "socket_connections",
 };
 /** They answer at once, without a token. */
-const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
+const HEALTH_CHECKS: ReadonlySet<string> = new Set(["/health", "/ready"]);
 
 /** Where a guard reaches a worker. */
 export interface GuardTarget {
@@ -97,8 +96,7 @@ export function guardConnections({
 		peerWorker &&
 		(peer.serves === "small" ? { large: own, small: peerWorker } : { large: peerWorker, small: own });
 	const paces = peerWorker ? [pace, peerWorker.pace] : [pace];
-	const isProbe = (head: MessageHead): boolean => isProbeRequest(head, operatorHash());
-	const workers = new WorkerChoice({ own, pair, now, isProbe });
+	const workers = new WorkerChoice({ own, pair, now });
 	const context = {
 		workers,
 		places,
@@ -106,7 +104,8 @@ export function guardConnections({
 		callers,
 		now,
 		times: { ...TIMES, ...times },
-		isProbe,
+		isProbe: (head: MessageHead, credentials: readonly string[]) =>
+			isHealthCheck(head) || credentials.some((one) => one === operatorHash()),
 		accept(hashes: readonly string[]): void {
 			const added = callers.accept(hashes);
 			if (added.length > 0) onNewTokens(added);
@@ -162,12 +161,5 @@ const reportsOf = (counts: ConnectionCounts): CountReport[] =>
 		...count,
 	}));
 
-function isProbeRequest(
-	{ startLine: [method, target = ""], headers }: MessageHead,
-	operatorHash?: string,
-): boolean {
-	if ((method === "GET" || method === "HEAD") && PROBES.has(target)) return true;
-	const token = /^Bearer +([!-~]+)$/i.exec(headers.get("authorization") ?? "")?.[1];
-	if (token === undefined || operatorHash === undefined) return false;
-	return timingSafeEqual(createHash("sha256").update(token).digest(), Buffer.from(operatorHash, "hex"));
-}
+const isHealthCheck = ({ startLine: [method, target = ""] }: MessageHead): boolean =>
+	(method === "GET" || method === "HEAD") && HEALTH_CHECKS.has(target);

@@ -10,7 +10,7 @@ import { BodyRate } from "./body-rate.ts";
 import { callerAddress } from "./caller-address.ts";
 import { CallerFrames } from "./caller-frames.ts";
 import type { ConnectionContext } from "./connection-context.ts";
-import { ConnectionPace, Reading } from "./connection-pace.ts";
+import { ConnectionPace, type PacedRequest, Reading } from "./connection-pace.ts";
 import {
 	answerBodyKind,
 	FramingError,
@@ -40,7 +40,7 @@ export class GuardedConnection implements Placed {
 	readonly #request = new MessageFraming(requestBodyKind);
 	readonly #answer = new MessageFraming((head) => answerBodyKind(head, this.#requests[0]?.method));
 	/** Requests that have no complete answer. */
-	readonly #requests: { method: string; credentials: readonly string[] }[] = [];
+	readonly #requests: { method: string; paced: PacedRequest }[] = [];
 	readonly #pace: ConnectionPace;
 	/** The request is complete enough, and waits for the time of its caller: the bytes after it. */
 	#unread: Buffer[] | undefined;
@@ -195,7 +195,7 @@ export class GuardedConnection implements Placed {
 
 	#startForwarding(head: MessageHead): void {
 		if (!this.#runtime && !this.#takePlace(head)) return;
-		this.#requests.push({ method: head.startLine[0] ?? "", credentials: this.#pace.credentials });
+		this.#requests.push({ method: head.startLine[0] ?? "", paced: this.#pace.request });
 		this.#isForwarding = true;
 		this.#rate.begin(this.#lastByteAt);
 		const [first, ...others] = this.#held;
@@ -205,9 +205,9 @@ export class GuardedConnection implements Placed {
 
 	/** Refuses the request if there is no place for it. */
 	#takePlace(head: MessageHead): boolean {
-		const { isProbe, places } = this.#context;
+		const { places } = this.#context;
 		const isSocket = head.headers.has("upgrade");
-		const isPlaced = places.take(this, () => isProbe(head)) && (!isSocket || places.takeSocket(this));
+		const isPlaced = places.take(this, this.#pace.isProbe) && (!isSocket || places.takeSocket(this));
 		if (!isPlaced) this.refuse("full");
 		else if (!this.#runtime) this.#connect();
 		return isPlaced;
@@ -237,7 +237,8 @@ export class GuardedConnection implements Placed {
 		}
 		// The runtime would buffer the frames of a websocket.
 		if (this.#isTunnel) return;
-		if (this.#runtime) this.#pace.passed(bytes.length, this.#runtime.reading);
+		// Those of several answers are of the first one's caller.
+		if (this.#runtime) this.#pace.passed(bytes.length, this.#runtime.reading, this.#requests[0]?.paced);
 		try {
 			for (let unread = bytes; unread.length > 0 && !this.#isTunnel; ) {
 				unread = unread.subarray(this.#answer.push(unread));
@@ -263,8 +264,8 @@ export class GuardedConnection implements Placed {
 		this.#answer.next();
 		// An interim answer.
 		if (head && statusOf(head) < 200) return;
-		const { credentials = [] } = this.#requests.shift() ?? {};
-		if (head) this.#pace.answered(credentials, statusOf(head));
+		const { paced } = this.#requests.shift() ?? {};
+		if (head && paced) this.#pace.answered(paced, statusOf(head));
 		// The runtime needs no more of a body that it has answered.
 		const isEarly = this.#isForwarding && this.#requests.length === 0;
 		if (isEarly || this.#context.places.isReserved(this)) this.#end();
@@ -286,18 +287,18 @@ export class GuardedConnection implements Placed {
 	}
 
 	#end(last: string | Buffer = ""): void {
-		const at = this.#context.now();
-		const ending = new Lingering(at);
+		const { now, places } = this.#context;
+		const ending = new Lingering(now());
 		this.#ending = ending;
 		// From here on no event tells that the caller has read.
-		this.unreadSince ??= at;
+		this.unreadSince ??= now();
 		this.#held = [];
 		this.#unread = undefined;
 		this.#pace.end();
 		this.#frames?.end();
 		this.#runtime?.leave();
-		this.#caller.end(last, () => ending.written(this.#context.now()));
+		this.#caller.end(last, () => ending.written(now()));
 		this.#caller.resume();
-		this.#context.places.end(this);
+		places.end(this);
 	}
 }

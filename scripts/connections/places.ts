@@ -91,7 +91,7 @@ export class Places {
 	}
 
 	/** A request of the connection begins. `isProbe`: it may have a reserved place. Returns whether the connection has a place. */
-	take(connection: Placed, isProbe: () => boolean): boolean {
+	take(connection: Placed, isProbe: boolean): boolean {
 		if (this.isReserved(connection)) return true;
 		this.requests++;
 		const { address } = connection;
@@ -104,7 +104,7 @@ export class Places {
 			this.#busy.add(connection);
 			return true;
 		}
-		if (this.#probes.size < this.#reserved && isProbe()) {
+		if (this.#probes.size < this.#reserved && isProbe) {
 			this.#idle.delete(connection);
 			this.#endWait(connection);
 			this.#probes.add(connection);

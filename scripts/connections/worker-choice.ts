@@ -40,6 +40,8 @@ interface ChoosingCaller {
 	key: string;
 	/** It has an accepted token. */
 	isKnown: boolean;
+	/** The request is a health check or the operator's. */
+	isProbe: boolean;
 }
 
 interface ChoiceOptions {
@@ -47,8 +49,6 @@ interface ChoiceOptions {
 	/** Absent: the gateway has one worker. */
 	pair?: WorkerPair | undefined;
 	now(): number;
-	/** Of health checks and the operator. */
-	isProbe(head: MessageHead): boolean;
 }
 
 /** It is behind, or the answer to the last probe, or the one that has no answer yet, is late. */
@@ -58,17 +58,15 @@ export class WorkerChoice {
 	readonly own: RuntimeWorker;
 	readonly #pair: WorkerPair | undefined;
 	readonly #now: () => number;
-	readonly #isProbe: (head: MessageHead) => boolean;
 	/** When each caller last sent or received much. */
 	readonly #largeAt = new BoundedMap<string, number>(MAX_CALLERS);
 	#behindAt = Number.NEGATIVE_INFINITY;
 	readonly #divided = { large: 0, small: 0 };
 
-	constructor({ own, pair, now, isProbe }: ChoiceOptions) {
+	constructor({ own, pair, now }: ChoiceOptions) {
 		this.own = own;
 		this.#pair = pair;
 		this.#now = now;
-		this.#isProbe = isProbe;
 	}
 
 	get hasPeer(): boolean {
@@ -77,8 +75,7 @@ export class WorkerChoice {
 
 	of(head: MessageHead, caller: ChoosingCaller): RuntimeWorker {
 		const pair = this.#pair;
-		if (!pair || !this.#isDivided(pair)) return this.own;
-		if (this.#isProbe(head)) return this.own;
+		if (!pair || !this.#isDivided(pair) || caller.isProbe) return this.own;
 		const isLarge = this.#isLarge(head, caller);
 		this.#divided[isLarge ? "large" : "small"]++;
 		if (isLarge) return pair.large;

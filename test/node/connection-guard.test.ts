@@ -293,6 +293,37 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 			socket.destroy();
 		});
 
+		it("does not charge the answer of a request to the health check that follows it", async () => {
+			const { promise: more, resolve: sendMore } = Promise.withResolvers<void>();
+			const size = 2_000_000;
+			const { port, guard } = await guarded(24, {
+				async answer({ url }, response) {
+					if (url === "/health") return void response.end("healthy");
+					response.write("begun");
+					await more;
+					response.end("x".repeat(size));
+				},
+			});
+			guard.pace.probed(BEHIND_MS);
+			const units = new Map<string, number>();
+			const use = guard.pace.use.bind(guard.pace);
+			vi.spyOn(guard.pace, "use").mockImplementation((one, more) => {
+				units.set(one.key, (units.get(one.key) ?? 0) + more);
+				use(one, more);
+			});
+			const socket = await connectFrom(port, CALLER);
+			socket.write(requests(1));
+			await receives(socket, "begun");
+			const answered = receives(socket, "healthy");
+			socket.write(requests(1, "/health"));
+			await expect.poll(() => units.get("probe")).toBeGreaterThanOrEqual(1);
+			sendMore();
+			await answered;
+			expect(units.get("probe")).toBeLessThan(2);
+			expect(units.get(CALLER)).toBeGreaterThan(size / 32_768);
+			socket.destroy();
+		});
+
 		it("keeps the place of a request that waits while the one before it is answered", async () => {
 			const held = new Map<string, () => void>();
 			const { port, guard, pace } = await guarded(2, {

@@ -7,7 +7,7 @@ const LATE_MS = 200;
 const IN_TIME_MS = 1;
 /** Probes in time, after which a pace ends. */
 const PROBES_IN_TIME = 20;
-const CALLER = { key: "10.0.0.1 a", isKnown: true };
+const CALLER = { key: "10.0.0.1 a", isKnown: true, isProbe: false };
 
 let at = 0;
 const now = (): number => at;
@@ -16,7 +16,6 @@ const head = (headers: Record<string, string>, target = "/"): MessageHead => ({
 	startLine: ["POST", target, "HTTP/1.1"],
 	headers: new Map(Object.entries(headers)),
 });
-const isProbe = ({ startLine: [, target] }: MessageHead): boolean => target === "/health";
 const SMALL = head({ "content-length": "200" });
 const LARGE = head({ "content-length": "65537" });
 
@@ -26,7 +25,7 @@ beforeEach(() => {
 
 it("sends all requests to the guard's own worker if there is no other one", () => {
 	const own = worker("own");
-	const choice = new WorkerChoice({ own, now, isProbe });
+	const choice = new WorkerChoice({ own, now });
 	own.pace.probed(LATE_MS);
 	choice.markLarge(CALLER.key);
 	for (const one of [SMALL, LARGE]) expect(choice.of(one, CALLER)).toBe(own);
@@ -36,7 +35,7 @@ it("sends all requests to the guard's own worker if there is no other one", () =
 describe.each(["large", "small"] as const)("the guard of the worker for %s requests", (serves) => {
 	function pairOf() {
 		const pair = { large: worker("large"), small: worker("small") };
-		const choice = new WorkerChoice({ own: pair[serves], pair, now, isProbe });
+		const choice = new WorkerChoice({ own: pair[serves], pair, now });
 		return {
 			pair,
 			own: pair[serves],
@@ -72,7 +71,8 @@ describe.each(["large", "small"] as const)("the guard of the worker for %s reque
 		targetOf(LARGE);
 		expect(choice.report()).toEqual({ isDivided: false, large: 0, small: 0 });
 		pair.large.pace.probed(LATE_MS);
-		for (const one of [SMALL, LARGE, SMALL, head({}, "/health")]) targetOf(one);
+		for (const one of [SMALL, LARGE, SMALL]) targetOf(one);
+		choice.of(SMALL, { ...CALLER, isProbe: true });
 		expect(choice.report()).toEqual({ isDivided: true, large: 1, small: 2 });
 		for (let probe = 0; probe < PROBES_IN_TIME; probe++) pair.large.pace.probed(IN_TIME_MS);
 		at = 5_000;
@@ -115,8 +115,7 @@ describe.each(["large", "small"] as const)("the guard of the worker for %s reque
 
 		it("a health check has the guard's own worker", () => {
 			const { choice, own } = divided();
-			const check = head({}, "/health");
-			expect(choice.of(check, { ...CALLER, isKnown: false })).toBe(own);
+			expect(choice.of(head({}), { ...CALLER, isKnown: false, isProbe: true })).toBe(own);
 		});
 
 		it("a small request stays with the guard's own worker only if that is not behind, and the one for small ones is", () => {
@@ -135,7 +134,7 @@ describe.each(["large", "small"] as const)("the guard of the worker for %s reque
 			const { choice, pair, targetOf } = divided();
 			choice.markLarge(CALLER.key);
 			expect(targetOf(SMALL)).toBe("large");
-			expect(choice.of(SMALL, { key: "10.0.0.2 a", isKnown: true }).target).toBe("small");
+			expect(choice.of(SMALL, { ...CALLER, key: "10.0.0.2 a" }).target).toBe("small");
 			at = 9_999;
 			pair.large.pace.probed(LATE_MS);
 			expect(targetOf(SMALL)).toBe("large");
