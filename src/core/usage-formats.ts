@@ -60,11 +60,20 @@ export function geminiUsage(sent: SentCounts): Usage | undefined {
 	});
 }
 
-/** The usage of Gemini in the fields of OpenAI's chat. If Google does not count thoughts by themselves, they are in the total only. */
-export const withThoughts = (usage: Usage): Usage => ({
-	...usage,
-	completion_tokens: Math.max(usage.completion_tokens, usage.total_tokens - usage.prompt_tokens),
-});
+/** Also `models/gemini-…` and `google/gemini-…`, as Google's OpenAI-compatible APIs name models. */
+const GEMINI = /(?:^|\/)gemini-/;
+
+/**
+ * The usage of a model, by the name in its answer, in the fields of OpenAI's chat. Google's API with these fields counts the thoughts of
+ * Gemini in the total only. The same object: all output is counted, or the prompt is not.
+ */
+export function withThoughts(usage: Usage, model: unknown): Usage {
+	const { prompt_tokens, completion_tokens, total_tokens } = usage;
+	const output = total_tokens - prompt_tokens;
+	const lacksThoughts = prompt_tokens > 0 && output > completion_tokens;
+	if (!lacksThoughts || typeof model !== "string" || !GEMINI.test(model)) return usage;
+	return { ...usage, completion_tokens: output };
+}
 
 /** The usage of Bedrock's Converse (docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html). */
 function converseUsage(sent: SentCounts): Usage | undefined {

@@ -5,6 +5,7 @@ import {
 	messagesUsage,
 	plainUsage,
 	usageOfAnyFormat,
+	withThoughts,
 } from "../../src/core/usage-formats.ts";
 import response from "../fixtures/openai/openai/response.json";
 
@@ -159,6 +160,15 @@ describe("the usage", () => {
 		expect(geminiUsage({ promptTokenCount: "3", thoughtsTokenCount: null })).toEqual(counts(3, 0));
 		expect(plainUsage({ eval_count: 2, prompt_eval_count: Number.NaN })).toEqual(counts(0, 2));
 	});
+});
+
+it("the remainder of a total is no output of Gemini if the prompt was not counted, or all output was", () => {
+	for (const sent of [
+		{ prompt_tokens: 0, completion_tokens: 3, total_tokens: 105 },
+		counts(9, 96),
+		{ ...counts(9, 96), total_tokens: 9 },
+	])
+		expect(withThoughts(sent, "gemini-3-flash-preview")).toBe(sent);
 });
 
 it("the counts of a later event replace those that it has", () => {

@@ -7,6 +7,7 @@
 import type { AiError } from "../../core/errors.ts";
 import { isRecord, parseJson, parseLooseJson } from "../../core/json.ts";
 import { type Usage, usageOf } from "../../core/usage.ts";
+import { withThoughts } from "../../core/usage-formats.ts";
 import { decodeUtf8 } from "../../media/utf8.ts";
 import { EventTemplate } from "../../streams/delta-event.ts";
 import type { EventFormat } from "../../streams/event-splitter.ts";
@@ -73,7 +74,7 @@ const DONE_PIECE: EventPiece = { bytes: new TextEncoder().encode(DONE), events: 
 /** Templates that are made before one of them fits an event. */
 const MAX_TEMPLATES = 4;
 
-/** Its output is the input, except for usage that counts one of several choices. */
+/** Its output is the input, except for usage that counts one of several choices, or no thoughts. */
 export class ChunkReader implements EventReader {
 	readonly format: EventFormat;
 	/** `[DONE]` was read. */
@@ -279,14 +280,14 @@ export class ChunkReader implements EventReader {
 				this.#hasChoice = true;
 				this.#readChoice(choice);
 			}
-		const usage = usageOf(chunk.usage);
-		if (this.#choices < 2 || !countsOneChoice(chunk, usage)) {
-			this.progress.addUsage(usage);
-			return undefined;
+		const sent = usageOf(chunk.usage);
+		let usage = sent && withThoughts(sent, chunk.model);
+		if (this.#choices > 1 && countsOneChoice(chunk, usage)) {
+			this.#choicesUsage = addChoice(this.#choicesUsage, usage);
+			usage = this.#choicesUsage;
 		}
-		this.#choicesUsage = addChoice(this.#choicesUsage, usage);
-		this.progress.addUsage(this.#choicesUsage);
-		return this.#choicesUsage;
+		this.progress.addUsage(usage);
+		return usage === sent ? undefined : usage;
 	}
 
 	#readChoice(choice: SentChunkChoice | null): void {

@@ -20,8 +20,6 @@ type Fields = Readonly<Record<string, unknown>>;
 const COUNTS = ["usage", "usageMetadata", "meta", "metrics", "amazon-bedrock-invocationMetrics"] as const;
 /** Longer names are ignored. */
 const MAX_MODEL_CHARACTERS = 256;
-/** Also `models/gemini-…` and `google/gemini-…`, as Google's OpenAI-compatible APIs name models. */
-const GEMINI = /(?:^|\/)gemini-/;
 
 export class AnswerUsage {
 	#usage: Usage | undefined;
@@ -46,21 +44,21 @@ export class AnswerUsage {
 			const { model, modelVersion } = holder;
 			const name = model ?? modelVersion ?? answer.model;
 			const counts = COUNTS.map((name) => holder[name]).find(isRecord) ?? {};
-			if (!this.#addCounts(counts, holder, typeof name === "string" && GEMINI.test(name))) continue;
+			if (!this.#addCounts(counts, holder, name)) continue;
 			hasCounts = true;
 			if (typeof name === "string" && name.length <= MAX_MODEL_CHARACTERS) this.#model = name;
 		}
 		return hasCounts;
 	}
 
-	#addCounts(counts: SentCounts, holder: Fields, isGemini: boolean): boolean {
+	#addCounts(counts: SentCounts, holder: Fields, model: unknown): boolean {
 		if (hasMessagesCounts(counts)) {
 			this.#counts = laterCounts(this.#counts, counts);
 			this.#usage = messagesUsage(this.#counts);
 			return true;
 		}
 		const usage = usageOfAnyFormat(counts) ?? plainUsage(holder);
-		this.#usage = laterUsage(this.#usage, usage && isGemini ? withThoughts(usage) : usage);
+		this.#usage = laterUsage(this.#usage, usage && withThoughts(usage, model));
 		return usage !== undefined;
 	}
 }

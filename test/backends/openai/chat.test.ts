@@ -291,6 +291,16 @@ describe("a reply", () => {
 			);
 	});
 
+	it("counts thoughts of Gemini that are only in the total", async () => {
+		// A published answer, https://github.com/mozilla-ai/any-llm/issues/1290, in the fields of Google's chat completions.
+		const usage = { prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 };
+		const usageOf = async (model: string) =>
+			(await outputOf(ask("text-generation", HI, () => says("36", { model, usage })))).usage;
+		expect(await usageOf("gemini-2.5-flash")).toEqual({ ...usage, completion_tokens: 603 });
+		expect(await usageOf("google/gemini-2.5-flash")).toEqual({ ...usage, completion_tokens: 603 });
+		expect(await usageOf("my-gemini")).toEqual(usage);
+	});
+
 	it("keeps tool calls that are null", async () => {
 		const message = { content: "hi", tool_calls: null };
 		const asking = ask("text-generation", HI, () => json({ choices: [{ message }] }));
@@ -415,6 +425,42 @@ describe("several choices of llama.cpp, which counts one", () => {
 		const { usage } = await outputOf(ask("text-generation", two, reply));
 		expect(usage?.completion_tokens).toBe(3);
 	});
+});
+
+/** Chunks of Google's own endpoint: https://discuss.ai.google.dev/t/127400 */
+const thinkingSse = (model: string): string =>
+	[
+		[
+			{ content: "1", role: "assistant" },
+			{ completion_tokens: 1, prompt_tokens: 9, total_tokens: 103 },
+		],
+		[{ content: ", " }, { completion_tokens: 3, prompt_tokens: 9, total_tokens: 105 }, "length"],
+	]
+		.map(([delta, usage, finish_reason]) =>
+			JSON.stringify({
+				...{
+					choices: [{ delta, index: 0, finish_reason }],
+					created: 1772149571,
+					id: "Q9ugadePBtbAqtsPx5e1iAE",
+				},
+				...{ model, object: "chat.completion.chunk", usage },
+			}),
+		)
+		.map((data) => `data: ${data}\n\n`)
+		.concat("data: [DONE]\n\n")
+		.join("");
+
+it.each([
+	["gemini-3-flash-preview", [94, 96]],
+	["an-engine", [1, 3]],
+])("the usage of a stream of %s counts %s tokens of output", async (model, expected) => {
+	const asking = ask("text-generation", { ...HI, stream: true }, () => eventStream(thinkingSse(model)));
+	const answer = await asking.answer;
+	if (answer.kind !== "stream") throw new Error("a value");
+	const { text } = await drain(answer.events);
+	const usages = text.match(/"completion_tokens":\d+/g);
+	expect(usages).toEqual(expected.map((count) => `"completion_tokens":${count}`));
+	expect(answer.progress.usage?.completion_tokens).toBe(expected[1]);
 });
 
 describe("sampling fields of self-hosted engines", () => {

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import type { AiError } from "../../../core/errors.ts";
 import { isRecord } from "../../../core/json.ts";
+import { withThoughts } from "../../../core/usage-formats.ts";
 import type {
 	ChatChoice,
 	ChatCompletion,
@@ -45,6 +46,7 @@ export function completion(
 	const { target, services } = call;
 	const { id, created, model, system_fingerprint } = reply;
 	const context = toolContext(input, call);
+	const usage = usageIn(reply);
 	return {
 		...reply,
 		id: typeof id === "string" && id !== "" ? id : `chatcmpl-${services.uuid()}`,
@@ -54,7 +56,7 @@ export function completion(
 		choices: requestedChoices(reply, input).map((choice, position) =>
 			completeChoice(choice, position, context, call),
 		),
-		usage: usageIn(reply),
+		usage: usage && withThoughts(usage, model),
 		...(system_fingerprint !== undefined && {
 			system_fingerprint: typeof system_fingerprint === "string" ? system_fingerprint : null,
 		}),
