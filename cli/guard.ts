@@ -4,7 +4,7 @@ import { type ConnectionGuard, type GuardOptions, guardConnections } from "../sc
 import { GUARD_SETTINGS } from "../scripts/internal-names.ts";
 
 export interface GuardSettings
-	extends Pick<GuardOptions, "countsSocket" | "guards" | "maxSocketBytes" | "peer" | "target"> {
+	extends Pick<GuardOptions, "countsSocket" | "guardCount" | "maxSocketBytes" | "peer" | "target"> {
 	host: string;
 	port: number;
 	maxConnections: number;

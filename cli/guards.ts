@@ -80,8 +80,8 @@ export function pairsOf(
 ): Pick<GuardSettings, keyof GuardTarget | "peer">[] {
 	if (!separateLarge) return [...targets];
 	const [first, second, ...others] = targets;
-	const large = { ...first, guards: targets.length };
-	const small = { ...second, guards: 2 };
+	const large = { ...first, guardCount: targets.length };
+	const small = { ...second, guardCount: 2 };
 	return [
 		{ ...large, peer: { ...small, serves: "small" } },
 		...[small, ...others].map((own) => ({ ...own, peer: { ...large, serves: "large" as const } })),

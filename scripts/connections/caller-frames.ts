@@ -13,7 +13,7 @@ import { type FrameHeader, FrameHeaders } from "./frame-headers.ts";
 
 /** Frames of one websocket, at once and in a second. Live audio has 50 in a second, or 375 if a browser sends each block of 128 samples. */
 const FRAMES = { burst: 500, perSecond: 2_000 };
-/** So that a timer is for more than one frame. */
+/** A shorter wait would need a timer for each frame. */
 const MIN_WAIT_MS = 10;
 /** The runtime keeps about 30 bytes of an empty part. No client divides a message into so many. */
 const MAX_PARTS = 4_096;

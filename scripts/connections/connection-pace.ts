@@ -49,9 +49,9 @@ export class Reading {
 
 	/** The bytes were read too early: they are read again after so many milliseconds. */
 	readLater(bytes: Buffer, ms: number): void {
-		this.stop("early");
+		this.stop("frames");
 		this.#socket.unshift(bytes);
-		setTimeout(() => this.goOn("early"), ms).unref();
+		setTimeout(() => this.goOn("frames"), ms).unref();
 	}
 
 	goOn(reason: string): void {

@@ -41,8 +41,8 @@ export interface GuardTarget {
 	target: string;
 	/** That of its entrypoint `Connections`, which receives the counts every few seconds, and when to collect garbage. */
 	countsSocket?: string | undefined;
-	/** The guards that reach it. Without a value, one. */
-	guards?: number | undefined;
+	/** How many guards send requests to it. Default: 1. */
+	guardCount?: number | undefined;
 }
 
 export interface GuardOptions extends Partial<ConnectionTimes>, GuardTarget {
@@ -80,14 +80,14 @@ export function guardConnections({
 	operatorHash = () => undefined,
 	checkMs = CHECK_MS,
 	countsSocket,
-	guards,
+	guardCount,
 	peer,
 	onNewTokens = () => {},
 	...times
 }: GuardOptions): Promise<ConnectionGuard> {
 	const now = (): number => performance.now();
 	const places = new Places(maxConnections, now);
-	const pace = new Pace(now, { guards });
+	const pace = new Pace(now, { guardCount });
 	const socketBytes = socketBytesOf(maxSocketBytes);
 	const callers = new KnownCallers(operatorHash);
 	const own = { target, pace };

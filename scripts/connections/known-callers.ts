@@ -41,12 +41,13 @@ export class KnownCallers {
 
 	/** The hashes of tokens that the gateway has verified. Returns those that are new. */
 	accept(hashes: readonly string[]): string[] {
-		return hashes.filter((one) => {
+		const added: string[] = [];
+		for (const one of hashes) {
+			if (!this.#accepted.delete(one)) added.push(one);
 			// The newest again.
-			const isNew = !this.#accepted.delete(one);
 			this.#accepted.add(one);
-			return isNew;
-		});
+		}
+		return added;
 	}
 
 	/** The gateway refused the credentials of a request (401). */

@@ -74,10 +74,10 @@ export class Pace {
 	/** Since the start. */
 	#refused = 0;
 
-	/** `guards`: of this runtime. Each has a pace of its own for it. */
-	constructor(now: () => number, { guards = 1 }: { guards?: number | undefined } = {}) {
+	/** `guardCount`: how many guards send requests to this runtime. Each has a pace of its own for it. */
+	constructor(now: () => number, { guardCount = 1 }: { guardCount?: number | undefined } = {}) {
 		this.#now = now;
-		this.#minRate = MIN_RATE / guards;
+		this.#minRate = MIN_RATE / guardCount;
 		this.#probedAt = now();
 	}
 

@@ -1,5 +1,5 @@
 /** Sends counts of this process to a worker: to the Unix socket of its entrypoint `Connections`. */
-import { COLLECTION_PATH, type CountReports } from "../../src/core/shared-count.ts";
+import { COLLECTION_PATH, type ProcessReport } from "../../src/core/shared-count.ts";
 import { request } from "../http.ts";
 
 /**
@@ -7,10 +7,10 @@ import { request } from "../http.ts";
  */
 export function sendCounts(
 	socketPath: string,
-	reports: CountReports,
+	report: ProcessReport,
 	{ isCollectionDue = false }: { isCollectionDue?: boolean } = {},
 ): void {
-	const body = JSON.stringify(reports);
+	const body = JSON.stringify(report);
 	const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
 	const path = isCollectionDue ? COLLECTION_PATH : "/";
 	const sent = request({ socketPath, path, method: "POST", headers, agent: false }, (answer) =>

@@ -26,9 +26,9 @@ export interface DividedRequests {
 }
 
 /** What another process reports. */
-export interface CountReports {
+export interface ProcessReport {
 	counts: CountReport[];
-	/** Absent: not of a guard. */
+	/** Only a connection guard has it. */
 	divided?: DividedRequests | undefined;
 }
 

@@ -29,10 +29,10 @@ it("each guard has the connections that its worker can open, or its part of them
 it("with --separate-large, a guard knows the first worker, or for that one the second, and how many guards share each", () => {
 	const [one, two, three] = [{ target: "1" }, { target: "2" }, { target: "3" }] as const;
 	expect(pairsOf([one, two, three], false)).toEqual([one, two, three]);
-	const large = { target: "1", guards: 3, serves: "large" };
+	const large = { target: "1", guardCount: 3, serves: "large" };
 	expect(pairsOf([one, two, three], true)).toEqual([
-		{ target: "1", guards: 3, peer: { target: "2", guards: 2, serves: "small" } },
-		{ target: "2", guards: 2, peer: large },
+		{ target: "1", guardCount: 3, peer: { target: "2", guardCount: 2, serves: "small" } },
+		{ target: "2", guardCount: 2, peer: large },
 		{ target: "3", peer: large },
 	]);
 });

@@ -96,8 +96,8 @@ it("gives waiting callers equal parts, and a stranger a fifth of one", () => {
 it.each([
 	[undefined, 300],
 	[3, 100],
-])("of a runtime with %s guards lets at least %s small requests begin in a second", (guards, least) => {
-	const pace = new Pace(() => Date.now(), { guards });
+])("of a runtime with %s guards lets at least %s small requests begin in a second", (guardCount, least) => {
+	const pace = new Pace(() => Date.now(), { guardCount });
 	pace.probed(10_000);
 	let begun = 0;
 	for (let sent = 0; sent < 10_000; sent++) begin(pace, caller("heavy"), () => begun++);

@@ -18,7 +18,7 @@ import {
 } from "../../core/shared-count.ts";
 import { acceptedTokens } from "../../http/accepted-tokens.ts";
 
-const Reports = lazy(() =>
+const Report = lazy(() =>
 	z.object({
 		counts: z.array(z.object({ name: z.string(), used: z.number(), limit: z.number(), refused: z.number() })),
 		divided: z.object({ isDivided: z.boolean(), large: z.number(), small: z.number() }).optional(),
@@ -41,7 +41,7 @@ export class GuardCounts {
 
 	/** Throws if the value is no report. */
 	set(value: unknown): void {
-		const { counts, divided } = Reports().parse(value);
+		const { counts, divided } = Report().parse(value);
 		const disk = counts.find(({ name }) => name === DISK_CLASS);
 		if (disk) diskSpace.set(disk);
 		else [this.#latest, this.#divided] = [counts, divided];
