@@ -276,7 +276,7 @@ export function createPersistent(
 			];
 		},
 		guardCounts,
-		dividedRequests: () => guardCounts.divided(),
+		separatedRequests: () => guardCounts.separated(),
 		streamRuns,
 		health,
 		background,

@@ -132,7 +132,7 @@ export function guardConnections({
 		if (isCollectionDue) collectGarbage();
 		if (countsSocket === undefined) return;
 		const counts = [...reportsOf(places.counts()), Pace.report(paces, places.maxOpen), socketBytes.report()];
-		sendCounts(countsSocket, { counts, divided: workers.report() }, { isCollectionDue });
+		sendCounts(countsSocket, { counts, separated: workers.report() }, { isCollectionDue });
 	}, REPORT_MS).unref();
 	const probes = [
 		{ socket: countsSocket, pace },

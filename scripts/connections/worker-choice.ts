@@ -8,7 +8,7 @@
  */
 import { BoundedMap } from "../../src/core/bounded-map.ts";
 import { BEHIND_MS } from "../../src/core/runtime-delay.ts";
-import type { DividedRequests } from "../../src/core/shared-count.ts";
+import type { SeparatedRequests } from "../../src/core/shared-count.ts";
 import type { MessageHead } from "./framing.ts";
 import type { Pace } from "./pace.ts";
 
@@ -18,8 +18,8 @@ const LARGE_BYTES = 64 * 1024;
 const LARGE_MS = 10_000;
 /** At more, all are forgotten. */
 const MAX_CALLERS = 10_000;
-/** After a worker was behind, requests stay divided for this long: the large ones of before may still run. */
-const DIVIDED_MS = 5_000;
+/** After a worker was behind, requests stay separated for this long: the large ones of before may still run. */
+const SEPARATED_MS = 5_000;
 
 /** A process of the runtime. */
 export interface RuntimeWorker {
@@ -61,7 +61,7 @@ export class WorkerChoice {
 	/** When each caller last sent or received much. */
 	readonly #largeAt = new BoundedMap<string, number>(MAX_CALLERS);
 	#behindAt = Number.NEGATIVE_INFINITY;
-	readonly #divided = { large: 0, small: 0 };
+	readonly #separated = { large: 0, small: 0 };
 
 	constructor({ own, pair, now }: ChoiceOptions) {
 		this.own = own;
@@ -75,15 +75,18 @@ export class WorkerChoice {
 
 	of(head: MessageHead, caller: ChoosingCaller): RuntimeWorker {
 		const pair = this.#pair;
-		if (!pair || !this.#isDivided(pair) || caller.isProbe) return this.own;
+		if (!pair || !this.#separatesLarge(pair) || caller.isProbe) return this.own;
 		const isLarge = this.#isLarge(head, caller);
-		this.#divided[isLarge ? "large" : "small"]++;
+		this.#separated[isLarge ? "large" : "small"]++;
 		if (isLarge) return pair.large;
 		return isLate(pair.small) && !isLate(this.own) ? this.own : pair.small;
 	}
 
-	report(): DividedRequests {
-		return { isDivided: this.#pair !== undefined && this.#isDivided(this.#pair), ...this.#divided };
+	report(): SeparatedRequests {
+		return {
+			separatesLarge: this.#pair !== undefined && this.#separatesLarge(this.#pair),
+			...this.#separated,
+		};
 	}
 
 	/** The caller has sent or received much at once. */
@@ -91,10 +94,10 @@ export class WorkerChoice {
 		this.#largeAt.set(key, this.#now());
 	}
 
-	#isDivided({ large, small }: WorkerPair): boolean {
+	#separatesLarge({ large, small }: WorkerPair): boolean {
 		const at = this.#now();
 		if (isLate(large) || isLate(small)) this.#behindAt = at;
-		return at - this.#behindAt < DIVIDED_MS;
+		return at - this.#behindAt < SEPARATED_MS;
 	}
 
 	#isLarge(head: MessageHead, { key, isKnown }: ChoosingCaller): boolean {

@@ -17,10 +17,10 @@ export interface CountReport {
 	refused: number;
 }
 
-/** How the guard of a worker divides its requests between two workers (`--separate-large`). */
-export interface DividedRequests {
-	isDivided: boolean;
-	/** Requests while they were divided, since the start. */
+/** How the guard of a worker separates large requests from small ones (`--separate-large`). */
+export interface SeparatedRequests {
+	separatesLarge: boolean;
+	/** Requests while large ones were separated, since the start. */
 	large: number;
 	small: number;
 }
@@ -29,7 +29,7 @@ export interface DividedRequests {
 export interface ProcessReport {
 	counts: CountReport[];
 	/** Only a connection guard has it. */
-	divided?: DividedRequests | undefined;
+	separated?: SeparatedRequests | undefined;
 }
 
 /** Where another process sends its counts when this one has become idle after a load, and should collect its garbage. */

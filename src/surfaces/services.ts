@@ -1,7 +1,7 @@
 /** The services of the handlers: those of all rooms, and those of the operator's routes. Types only. */
 import type { DeletedAccounts } from "../core/deleted-accounts.ts";
 import type { Hint } from "../core/hints.ts";
-import type { CountReport, DividedRequests } from "../core/shared-count.ts";
+import type { CountReport, SeparatedRequests } from "../core/shared-count.ts";
 import type { GatewayServices } from "../gateways/services.ts";
 import type { HttpServices } from "../http/services.ts";
 import type { JobsServices } from "../jobs/services.ts";
@@ -53,7 +53,7 @@ export interface AppServices
 	/** What this process holds, by class. */
 	counts(): CountReport[];
 	/** Of the connection guard. */
-	dividedRequests(): DividedRequests | undefined;
+	separatedRequests(): SeparatedRequests | undefined;
 	/** The processes of the gateway. Absent: this one is the only one. */
 	workers?: Workers;
 }

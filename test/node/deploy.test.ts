@@ -130,7 +130,7 @@ describe("alert rules and dashboard", () => {
 			.toEqual(
 				expect.arrayContaining([
 					...["ganglion_refused_requests_total", "ganglion_dropped_exports_total"],
-					...["ganglion_dropped_logs_total", "ganglion_divided_requests_total"],
+					...["ganglion_dropped_logs_total", "ganglion_separated_requests_total"],
 				]),
 			);
 		const labelsOf = new Map<string, Set<string>>();

@@ -29,7 +29,7 @@ it("sends all requests to the guard's own worker if there is no other one", () =
 	own.pace.probed(LATE_MS);
 	choice.markLarge(CALLER.key);
 	for (const one of [SMALL, LARGE]) expect(choice.of(one, CALLER)).toBe(own);
-	expect(choice.report()).toEqual({ isDivided: false, large: 0, small: 0 });
+	expect(choice.report()).toEqual({ separatesLarge: false, large: 0, small: 0 });
 });
 
 describe.each(["large", "small"] as const)("the guard of the worker for %s requests", (serves) => {
@@ -66,18 +66,18 @@ describe.each(["large", "small"] as const)("the guard of the worker for %s reque
 		},
 	);
 
-	it("reports whether the requests are divided, and how many were large and small meanwhile", () => {
+	it("reports whether the requests are separated, and how many were large and small meanwhile", () => {
 		const { choice, pair, targetOf } = pairOf();
 		targetOf(LARGE);
-		expect(choice.report()).toEqual({ isDivided: false, large: 0, small: 0 });
+		expect(choice.report()).toEqual({ separatesLarge: false, large: 0, small: 0 });
 		pair.large.pace.probed(LATE_MS);
 		for (const one of [SMALL, LARGE, SMALL]) targetOf(one);
 		choice.of(SMALL, { ...CALLER, isProbe: true });
-		expect(choice.report()).toEqual({ isDivided: true, large: 1, small: 2 });
+		expect(choice.report()).toEqual({ separatesLarge: true, large: 1, small: 2 });
 		for (let probe = 0; probe < PROBES_IN_TIME; probe++) pair.large.pace.probed(IN_TIME_MS);
 		at = 5_000;
 		targetOf(SMALL);
-		expect(choice.report()).toEqual({ isDivided: false, large: 1, small: 2 });
+		expect(choice.report()).toEqual({ separatesLarge: false, large: 1, small: 2 });
 	});
 
 	it("divides the requests while a probe has no answer", () => {
@@ -90,7 +90,7 @@ describe.each(["large", "small"] as const)("the guard of the worker for %s reque
 	});
 
 	describe("while one is behind", () => {
-		function divided() {
+		function separated() {
 			const both = pairOf();
 			both.pair.large.pace.probed(LATE_MS);
 			return both;
@@ -105,21 +105,21 @@ describe.each(["large", "small"] as const)("the guard of the worker for %s reque
 			["a websocket", "large", head({ upgrade: "WebSocket" })],
 			["an offer of HTTP/2", "small", head({ upgrade: "h2c" })],
 		] as const)("%s is %s", (_, expected, one) => {
-			expect(divided().targetOf(one)).toBe(expected);
+			expect(separated().targetOf(one)).toBe(expected);
 		});
 
 		it("a request without an accepted token is large", () => {
-			const { choice } = divided();
+			const { choice } = separated();
 			expect(choice.of(SMALL, { ...CALLER, isKnown: false }).target).toBe("large");
 		});
 
 		it("a health check has the guard's own worker", () => {
-			const { choice, own } = divided();
+			const { choice, own } = separated();
 			expect(choice.of(head({}), { ...CALLER, isKnown: false, isProbe: true })).toBe(own);
 		});
 
 		it("a small request stays with the guard's own worker only if that is not behind, and the one for small ones is", () => {
-			const { own, pair, choice } = divided();
+			const { own, pair, choice } = separated();
 			pair.small.pace.probed(LATE_MS);
 			// The worker for large requests is less late, but it is behind: a large request may hold it at any time.
 			pair.large.pace.probed(IN_TIME_MS);
@@ -131,7 +131,7 @@ describe.each(["large", "small"] as const)("the guard of the worker for %s reque
 		});
 
 		it("all requests of a caller who moved much at once are large for ten seconds", () => {
-			const { choice, pair, targetOf } = divided();
+			const { choice, pair, targetOf } = separated();
 			choice.markLarge(CALLER.key);
 			expect(targetOf(SMALL)).toBe("large");
 			expect(choice.of(SMALL, { ...CALLER, key: "10.0.0.2 a" }).target).toBe("small");

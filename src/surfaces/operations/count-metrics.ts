@@ -1,6 +1,6 @@
 /** Metrics of what a process holds, by class (`core/shared-count.ts`), and of its connection guard. */
 import { counter, gauge, type Metric, type MetricSample } from "../../core/metric.ts";
-import type { CountReport, DividedRequests } from "../../core/shared-count.ts";
+import type { CountReport, SeparatedRequests } from "../../core/shared-count.ts";
 
 export function countMetrics(counts: readonly CountReport[]): Metric[] {
 	const samples = (value: (count: CountReport) => number): MetricSample[] =>
@@ -26,17 +26,17 @@ export function countMetrics(counts: readonly CountReport[]): Metric[] {
 	];
 }
 
-export const dividedMetrics = (divided: DividedRequests | undefined): Metric[] =>
-	divided
+export const separatedMetrics = (separated: SeparatedRequests | undefined): Metric[] =>
+	separated
 		? [
 				gauge(
-					"requests_divided",
+					"separates_large",
 					"1 while large requests are separated: docs/self-hosting.md, Large requests apart.",
-					[[{}, Number(divided.isDivided)]],
+					[[{}, Number(separated.separatesLarge)]],
 				),
-				counter("divided_requests_total", "Requests while large ones were separated, since the start.", [
-					[{ size: "large" }, divided.large],
-					[{ size: "small" }, divided.small],
+				counter("separated_requests_total", "Requests while large ones were separated, since the start.", [
+					[{ size: "large" }, separated.large],
+					[{ size: "small" }, separated.small],
 				]),
 			]
 		: [];

@@ -13,21 +13,21 @@ import {
 	AFTER_PARAMETER,
 	COLLECTION_PATH,
 	type CountReport,
-	type DividedRequests,
 	PROBE_PATH,
+	type SeparatedRequests,
 } from "../../core/shared-count.ts";
 import { acceptedTokens } from "../../http/accepted-tokens.ts";
 
 const Report = lazy(() =>
 	z.object({
 		counts: z.array(z.object({ name: z.string(), used: z.number(), limit: z.number(), refused: z.number() })),
-		divided: z.object({ isDivided: z.boolean(), large: z.number(), small: z.number() }).optional(),
+		separated: z.object({ separatesLarge: z.boolean(), large: z.number(), small: z.number() }).optional(),
 	}),
 );
 
 export class GuardCounts {
 	#latest: readonly CountReport[] = [];
-	#divided: DividedRequests | undefined;
+	#separated: SeparatedRequests | undefined;
 
 	/** Empty without a guard. */
 	latest(): readonly CountReport[] {
@@ -35,16 +35,16 @@ export class GuardCounts {
 	}
 
 	/** `undefined` without a guard. */
-	divided(): DividedRequests | undefined {
-		return this.#divided;
+	separated(): SeparatedRequests | undefined {
+		return this.#separated;
 	}
 
 	/** Throws if the value is no report. */
 	set(value: unknown): void {
-		const { counts, divided } = Report().parse(value);
+		const { counts, separated } = Report().parse(value);
 		const disk = counts.find(({ name }) => name === DISK_CLASS);
 		if (disk) diskSpace.set(disk);
-		else [this.#latest, this.#divided] = [counts, divided];
+		else [this.#latest, this.#separated] = [counts, separated];
 	}
 }
 

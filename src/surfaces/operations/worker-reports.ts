@@ -9,7 +9,7 @@ import type { EngineReport } from "../../fleet/health.ts";
 import type { PoolReport } from "../../pools/pool-report.ts";
 import type { Peer, WorkerReport } from "../../telemetry/workers.ts";
 import type { AppServices } from "../services.ts";
-import { countMetrics, dividedMetrics } from "./count-metrics.ts";
+import { countMetrics, separatedMetrics } from "./count-metrics.ts";
 
 /** A process that does not answer within this time is missing on the page. */
 const PEER_MS = 2_000;
@@ -19,7 +19,7 @@ const PEER_URL = "http://peer/";
 type Reporting = Pick<
 	AppServices,
 	| "counts"
-	| "dividedRequests"
+	| "separatedRequests"
 	| "failureCounts"
 	| "gatewayCounters"
 	| "gatewayLogs"
@@ -66,7 +66,7 @@ function ownReport(services: Reporting): WorkerReport {
 			...otelExporter.metrics(),
 			...shadows.metrics(),
 			...countMetrics(counts()),
-			...dividedMetrics(services.dividedRequests()),
+			...separatedMetrics(services.separatedRequests()),
 		],
 	};
 }

@@ -18,14 +18,14 @@ afterEach(() => vi.unstubAllGlobals());
 
 it("the gateway has the latest counts of the guard, also after those of the disk", async () => {
 	const counts = new GuardCounts();
-	const divided = { isDivided: true, large: 5, small: 6 };
-	expect([counts.latest(), counts.divided()]).toEqual([[], undefined]);
-	expect(await post(counts, { counts: [COUNT], divided })).toBe(204);
-	expect([counts.latest(), counts.divided()]).toEqual([[COUNT], divided]);
+	const separated = { separatesLarge: true, large: 5, small: 6 };
+	expect([counts.latest(), counts.separated()]).toEqual([[], undefined]);
+	expect(await post(counts, { counts: [COUNT], separated })).toBe(204);
+	expect([counts.latest(), counts.separated()]).toEqual([[COUNT], separated]);
 	await expect(post(counts, { counts: [{ name: "connections" }] })).rejects.toThrow();
 	const disk = { name: "disk_bytes", used: 1, limit: Number.MAX_SAFE_INTEGER, refused: 0 };
 	expect(await post(counts, { counts: [disk] })).toBe(204);
-	expect([counts.latest(), counts.divided()]).toEqual([[COUNT], divided]);
+	expect([counts.latest(), counts.separated()]).toEqual([[COUNT], separated]);
 });
 
 it("the runtime collects its garbage when the guard says so, if it can", async () => {

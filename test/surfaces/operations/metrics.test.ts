@@ -618,7 +618,7 @@ describe("metrics of pools", () => {
 				{ name: "sockets", used: 3, limit: 72, refused: 4 },
 				{ name: "objects", used: 0, limit: Number.POSITIVE_INFINITY, refused: 0 },
 			],
-			dividedRequests: () => ({ isDivided: true, large: 5, small: 6 }),
+			separatedRequests: () => ({ separatesLarge: true, large: 5, small: 6 }),
 			now: () => 0,
 			startTimer: startPassedTimer,
 			requestTimes: new RequestTimes(),
@@ -647,9 +647,9 @@ describe("metrics of pools", () => {
 		expect(text).toContain('ganglion_held_limit{class="sockets",worker="1"} 72\n');
 		expect(text).not.toContain('ganglion_held_limit{class="objects"');
 		expect(text).toContain('ganglion_held_refused_total{class="sockets",worker="1"} 4\n');
-		expect(text).toContain('ganglion_requests_divided{worker="1"} 1\n');
+		expect(text).toContain('ganglion_separates_large{worker="1"} 1\n');
 		for (const size of ['size="large",worker="1"} 5', 'size="small",worker="1"} 6'])
-			expect(text).toContain(`ganglion_divided_requests_total{${size}\n`);
+			expect(text).toContain(`ganglion_separated_requests_total{${size}\n`);
 		const failed = 'ganglion_failures_total{class="limit",failure="rateLimited",code="3021",status="429"';
 		for (const worker of ["1", "2"]) expect(text).toContain(`${failed},worker="${worker}"} 1\n`);
 		expect(text.match(/^# TYPE ganglion_failures_total /gm)).toHaveLength(1);

@@ -24,7 +24,7 @@ let folder = "";
 let open = { large: 0, small: 0 };
 
 beforeEach(() => {
-	folder = mkdtempSync(join(tmpdir(), "ganglion-divided-"));
+	folder = mkdtempSync(join(tmpdir(), "ganglion-separated-"));
 	open = { large: 0, small: 0 };
 });
 afterEach(() => {
