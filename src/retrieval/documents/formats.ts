@@ -9,39 +9,28 @@ import { own } from "../../core/own.ts";
 export const DOCUMENT_KINDS = ["pdf", "images", "html", "xml", "spreadsheets", "docx", "odt", "csv"] as const;
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 
-interface KnownFormat {
-	mimeType: string;
-	kind: DocumentKind;
-}
-
-const KNOWN: Readonly<Record<string, KnownFormat>> = {
-	".pdf": { mimeType: "application/pdf", kind: "pdf" },
-	".jpeg": { mimeType: "image/jpeg", kind: "images" },
-	".jpg": { mimeType: "image/jpeg", kind: "images" },
-	".png": { mimeType: "image/png", kind: "images" },
-	".webp": { mimeType: "image/webp", kind: "images" },
-	".svg": { mimeType: "image/svg+xml", kind: "images" },
-	".gif": { mimeType: "image/gif", kind: "images" },
-	".bmp": { mimeType: "image/bmp", kind: "images" },
-	".html": { mimeType: "text/html", kind: "html" },
-	".htm": { mimeType: "text/html", kind: "html" },
-	".xml": { mimeType: "application/xml", kind: "xml" },
-	".xlsx": {
-		mimeType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-		kind: "spreadsheets",
-	},
-	".xlsm": { mimeType: "application/vnd.ms-excel.sheet.macroenabled.12", kind: "spreadsheets" },
-	".xlsb": { mimeType: "application/vnd.ms-excel.sheet.binary.macroenabled.12", kind: "spreadsheets" },
-	".xls": { mimeType: "application/vnd.ms-excel", kind: "spreadsheets" },
-	".et": { mimeType: "application/vnd.ms-excel", kind: "spreadsheets" },
-	".docx": {
-		mimeType: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-		kind: "docx",
-	},
-	".ods": { mimeType: "application/vnd.oasis.opendocument.spreadsheet", kind: "spreadsheets" },
-	".odt": { mimeType: "application/vnd.oasis.opendocument.text", kind: "odt" },
-	".csv": { mimeType: "text/csv", kind: "csv" },
-	".numbers": { mimeType: "application/vnd.apple.numbers", kind: "spreadsheets" },
+const KNOWN: Readonly<Record<string, readonly [mimeType: string, kind: DocumentKind]>> = {
+	".pdf": ["application/pdf", "pdf"],
+	".jpeg": ["image/jpeg", "images"],
+	".jpg": ["image/jpeg", "images"],
+	".png": ["image/png", "images"],
+	".webp": ["image/webp", "images"],
+	".svg": ["image/svg+xml", "images"],
+	".gif": ["image/gif", "images"],
+	".bmp": ["image/bmp", "images"],
+	".html": ["text/html", "html"],
+	".htm": ["text/html", "html"],
+	".xml": ["application/xml", "xml"],
+	".xlsx": ["application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "spreadsheets"],
+	".xlsm": ["application/vnd.ms-excel.sheet.macroenabled.12", "spreadsheets"],
+	".xlsb": ["application/vnd.ms-excel.sheet.binary.macroenabled.12", "spreadsheets"],
+	".xls": ["application/vnd.ms-excel", "spreadsheets"],
+	".et": ["application/vnd.ms-excel", "spreadsheets"],
+	".docx": ["application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"],
+	".ods": ["application/vnd.oasis.opendocument.spreadsheet", "spreadsheets"],
+	".odt": ["application/vnd.oasis.opendocument.text", "odt"],
+	".csv": ["text/csv", "csv"],
+	".numbers": ["application/vnd.apple.numbers", "spreadsheets"],
 };
 
 /** Other media types of the same formats. */
@@ -59,8 +48,8 @@ export interface SupportedFormat {
 }
 
 export const SUPPORTED: readonly SupportedFormat[] = Object.entries(KNOWN)
-	.filter(([, { kind }]) => !isLeftOut(kind))
-	.map(([extension, { mimeType }]) => ({ extension, mimeType }));
+	.filter(([, [, kind]]) => !isLeftOut(kind))
+	.map(([extension, [mimeType]]) => ({ extension, mimeType }));
 
 interface Detected {
 	/** The detected type, not the sender's. */
@@ -82,8 +71,8 @@ export function detect(name: string, sentType: string): Detected {
 	const extension = /\.[a-z0-9]+$/i.exec(name)?.[0].toLowerCase() ?? "";
 	const essence = sentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
 	const type = own(ALIASES, essence) ?? essence;
-	const known = own(KNOWN, extension) ?? Object.values(KNOWN).find(({ mimeType }) => mimeType === type);
-	const mimeType = known?.mimeType ?? (type || "application/octet-stream");
+	const known = own(KNOWN, extension) ?? Object.values(KNOWN).find(([mimeType]) => mimeType === type);
+	const [mimeType = type || "application/octet-stream", kind] = known ?? [];
 	const label = extension ? `${extension} (${mimeType})` : mimeType;
-	return { mimeType, kind: known?.kind, label: label.slice(0, MAX_LABEL) };
+	return { mimeType, kind, label: label.slice(0, MAX_LABEL) };
 }

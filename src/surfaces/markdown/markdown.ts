@@ -12,7 +12,6 @@ import { lazy } from "../../core/lazy.ts";
 import { BufferHold } from "../../core/process-counts.ts";
 import { loadDialect } from "../../dialects/index.ts";
 import { badInput } from "../../dialects/invalid-input.ts";
-import { decodeBase64 } from "../../dialects/media/media.ts";
 import { type MultipartForm, parseMultipart } from "../../dialects/media/multipart.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { optionsInHeaders, optionsOfRun } from "../../gateways/options.ts";
@@ -27,6 +26,7 @@ import { countRequest } from "../../http/count-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { inOwnContext } from "../../http/own-context.ts";
+import { decodeBase64 } from "../../media/base64.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { type ConversionCaller, convertFiles, type SentFile } from "../../retrieval/documents/convert.ts";
 import { SUPPORTED, type SupportedFormat } from "../../retrieval/documents/formats.ts";
@@ -67,17 +67,20 @@ const ABOUT = "toMarkdown";
 /** Names of the form's fields: the product's, and the form in which the official SDK writes an array. */
 const FILES = new Set(["files", "files[]"]);
 
-/** A request to convert files. */
-interface Transformation extends ConversionCaller {
+/** A request to convert files. Its models run in the gateway that the call names. */
+interface Transformation {
+	caller: Caller;
+	signal: AbortSignal;
+	gateway: Pick<ModelGateway, "named" | "options">;
 	files: readonly SentFile[];
 	options: ConversionOptions;
 }
 
 async function transform(
-	{ files, options, ...caller }: Transformation,
+	{ files, options, ...context }: Transformation,
 	services: AppServices,
 ): Promise<ConversionResponse[]> {
-	const conversions = await convertFiles(files, options, caller, services);
+	const conversions = await convertFiles(files, options, conversionCaller(context, services), services);
 	return conversions.map((conversion) => {
 		const id = services.uuid();
 		if (conversion.format !== "error") return { id, ...conversion };
@@ -96,8 +99,7 @@ function errorOf(stack: string): Error {
 
 /** Runs models for the caller of a conversion, each as a request of its own in the gateway. */
 const conversionCaller = (
-	{ caller, signal }: { caller: Caller; signal: AbortSignal },
-	gateway: Pick<ModelGateway, "named" | "options">,
+	{ caller, gateway, signal }: Pick<Transformation, "caller" | "gateway" | "signal">,
 	services: AppServices,
 ): ConversionCaller => ({
 	account: caller.account,
@@ -165,15 +167,14 @@ async function convertWire(c: Context, { caller, services }: AppCall): Promise<R
 	});
 	const { files: sent, options } = validate(WireBody(), body);
 	services.hint?.(ABOUT, ignoredIn(WireBody(), body));
-	const files = sent.map(({ data, ...file }) => ({ ...file, bytes: fromBase64(data) }));
+	const files = sent.map(({ data, ...file }) => ({ ...file, bytes: decodeBase64(data) }));
 	const { headers, signal } = c.req.raw;
 	const gateway = {
 		named: gatewayOfOptions(options),
 		options: () => optionsOfRun(options?.gateway, headers),
 	};
-	const convertingCaller = conversionCaller({ caller, signal }, gateway, services);
 	const result = await transform(
-		{ files, options: options?.conversionOptions ?? {}, ...convertingCaller },
+		{ caller, signal, gateway, files, options: options?.conversionOptions ?? {} },
 		services,
 	);
 	return Response.json({ success: true, result });
@@ -194,9 +195,8 @@ async function convertForm(c: Context, { caller, services }: AppCall): Promise<R
 	const options = text ? boundDepth(parseText(text, "conversionOptions"), limits.jsonDepth) : {};
 	const { headers, signal } = c.req.raw;
 	const gateway = { named: gatewayOfHeaders(headers), options: () => optionsInHeaders(headers) };
-	const convertingCaller = conversionCaller({ caller, signal }, gateway, services);
 	const result = await transform(
-		{ files, options: validate(ConversionOptions(), options), ...convertingCaller },
+		{ caller, signal, gateway, files, options: validate(ConversionOptions(), options) },
 		services,
 	);
 	const ignored = ignoredInForm(form, options);
@@ -211,14 +211,6 @@ function ignoredInForm({ parts }: MultipartForm, options: unknown): string[] {
 		...ignoredNames([...names], [...FILES, "conversionOptions"]),
 		...ignoredIn(ConversionOptions(), options, { path: "conversionOptions" }),
 	];
-}
-
-function fromBase64(data: string): Uint8Array | undefined {
-	try {
-		return decodeBase64(data);
-	} catch {
-		return undefined;
-	}
 }
 
 /** A file as callers of the binding pass it. */
@@ -271,8 +263,10 @@ export class ToMarkdownService extends RpcTarget {
 			services.hint?.(ABOUT, ignoredIn(Options(), options, { path: "options" }));
 			const named = gatewayOfOptions({ gateway });
 			const inGateway = { named, options: () => optionsOfRun(gateway, headersOf(extraHeaders ?? {})) };
-			const convertingCaller = conversionCaller({ caller, signal }, inGateway, services);
-			return await transform({ files, options: conversionOptions ?? {}, ...convertingCaller }, services);
+			return await transform(
+				{ caller, signal, gateway: inGateway, files, options: conversionOptions ?? {} },
+				services,
+			);
 		} catch (error) {
 			throw toRpcError(toAiError(error));
 		} finally {
