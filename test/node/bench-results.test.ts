@@ -44,7 +44,9 @@ describe("the results", () => {
 		const text = document(runsOf(file, "new"), SCENARIOS);
 		expect(cellsOf(text).map(([label]) => label)).toEqual(["a"]);
 		expect(text).toContain("(new)");
-		expect(text).toContain("Runs: 2026-11-28 17:40 (load 1.3).");
+		expect(text).toContain(
+			"Runs: 1, the first at 2026-11-28 17:40 UTC, the last at 2026-11-28 17:40 UTC; the load of the machine before them was 1.3 to 1.3.",
+		);
 	});
 
 	it("have the scenarios of one run together", () => {
@@ -55,8 +57,13 @@ describe("the results", () => {
 		const runs = runsOf(file, "a");
 		expect(runs.map(({ rows }) => rows.map(({ label }) => label))).toEqual([["ratio", "size"], ["ratio"]]);
 		expect(document(runs, SCENARIOS)).toContain(
-			"Runs: 2026-11-28 17:40 (load 1.3), 2026-11-28 19:00 (load 1.3).",
+			"Runs: 2, the first at 2026-11-28 17:40 UTC, the last at 2026-11-28 19:00 UTC;",
 		);
+	});
+
+	it("do not join rows of two scenarios that have one label", () => {
+		const runs = [run("a", row("ratio", 2), row("ratio", 4, { scenario: "memory" }))];
+		expect(cellsOf(document(runs, SCENARIOS)).map(([, measured]) => measured)).toEqual(["2.00 x", "4.00 x"]);
 	});
 
 	it("have the median and the worst of all runs, and judge the worst", () => {

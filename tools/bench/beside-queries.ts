@@ -1,8 +1,7 @@
 /** Paced streams beside queries of a vector index: by how much the queries delay the chunks of the streams. All run in one process. */
-import type { Context } from "./context.ts";
-import { start } from "./context.ts";
+import { type Context, STREAMED_CHAT, start } from "./context.ts";
 import { warmUp } from "./load.ts";
-import { BODY, passing, STREAMS } from "./paced.ts";
+import { passing, STREAMS } from "./paced.ts";
 import { quantile, spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
 import { apiAt, createIndex, DIMENSIONS, nearest, randomVector, VECTORS } from "./vectors.ts";
@@ -16,12 +15,12 @@ const QUERY_VECTORS = 500;
 export async function streamsBesideQueries(context: Context): Promise<Row[]> {
 	const contender = await start(context, "operator");
 	try {
-		const { body, headers, url } = contender.ask("paced", BODY);
+		const { body, headers, url } = contender.ask("paced", STREAMED_CHAT);
 		const api = apiAt(new URL(url).origin);
 		await createIndex(api, Array.from({ length: VECTORS }, randomVector));
 		context.say("  uploaded");
 		for (let query = 0; query < WARM_UP_QUERIES; query++) await nearest(api, randomVector());
-		const bulk = contender.ask("bulk", BODY);
+		const bulk = contender.ask("bulk", STREAMED_CHAT);
 		await warmUp([{ ask: bulk, connections: 4 }], WARM_UP_ANSWERS, WARM_UP_MS);
 		const vectors = Array.from({ length: QUERY_VECTORS }, randomVector);
 		const ask = { url, body, ...(headers && { headers }) };

@@ -51,7 +51,7 @@ export async function bundleSize(): Promise<Row[]> {
 		row("of it loaded before the first chat is answered", loadedAtStart(folder)),
 	]);
 	const everyKind = await built(["simulator"], (folder) => [
-		row("the same with all kinds of backends", modulesIn(folder)),
+		row("bundle with all kinds of backends, gzip, all that is uploaded", modulesIn(folder)),
 	]);
 	const smallest = await built(PART_NAMES, (folder) => [
 		row("bundle without any part that can be left out, gzip, all that is uploaded", modulesIn(folder)),

@@ -11,6 +11,9 @@ export interface Context {
 
 export const CHAT = { messages: [{ role: "user", content: "What is the answer to everything?" }] };
 
+/** The usual chat as a stream, with its usage. */
+export const STREAMED_CHAT = { ...CHAT, stream: true, stream_options: { include_usage: true } };
+
 export async function start(
 	{ field }: Context,
 	name: ContenderName,

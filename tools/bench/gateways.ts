@@ -40,7 +40,7 @@ export async function gateways(context: Context): Promise<Row[]> {
 		label: "an answer of a gateway's cache: CPU a request / floor",
 		ask: (contender) =>
 			contender.name === "ganglion" ? withHeaders(json(contender), CACHED) : json(contender),
-		bar: 0.7,
+		bar: 0.9,
 	});
 	const rows: Row[] = [];
 	for (const [label, headers, bar] of [

@@ -21,7 +21,9 @@ export async function addedLatency(context: Context): Promise<Row[]> {
 			bar: 0.6,
 			stretch: 0.35,
 		}),
-		await inTurn(context, "late", { label: "the same, of an engine that takes 20 ms" }),
+		await inTurn(context, "late", {
+			label: "small JSON of an engine that takes 20 ms: added p50 above the floor, one connection",
+		}),
 	];
 }
 

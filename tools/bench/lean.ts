@@ -9,9 +9,10 @@ import { promisify } from "node:util";
 import { stop } from "../../scripts/child.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { listening } from "../../scripts/workerd.ts";
+import { Chunks } from "./chunks.ts";
 import { COMPLETION } from "./completion.ts";
 import { LOAD_CPU } from "./contenders.ts";
-import { CHAT, type Context } from "./context.ts";
+import { CHAT, type Context, STREAMED_CHAT } from "./context.ts";
 import type { Loop } from "./load.ts";
 import { against } from "./ratios.ts";
 import type { Row } from "./table.ts";
@@ -34,7 +35,8 @@ export async function lean(context: Context): Promise<Row[]> {
 		return [];
 	}
 	const { folder } = context.field;
-	const engine = await leanEngine(folder, JSON.stringify(COMPLETION));
+	const events = new Chunks("bench/bulk").all;
+	const engine = await leanEngine(folder, JSON.stringify(COMPLETION), Buffer.concat(events));
 	const common = { options: { upstream: engine.url }, note, loader: wrkLoader(folder) };
 	const rows: Row[] = [];
 	try {
@@ -51,6 +53,14 @@ export async function lean(context: Context): Promise<Row[]> {
 					...limits,
 				})),
 			);
+		rows.push(
+			...(await against(context, {
+				label: "stream of 200 events, same dialect, lean engine and load: CPU a chunk / floor",
+				ask: (contender) => contender.ask("bulk", STREAMED_CHAT),
+				...common,
+				...{ each: events.length, warmUpAnswers: 500, bar: 3.2 },
+			})),
+		);
 		return rows;
 	} finally {
 		await engine.stop();
@@ -72,10 +82,15 @@ function output(command: string, ...args: string[]): string {
 	return `${stdout ?? ""}\n${stderr ?? ""}`;
 }
 
-/** Answers every request with one body, after it has read the request's own. */
-async function leanEngine(folder: string, body: string): Promise<{ url: string; stop(): Promise<void> }> {
+/** Answers with one body, or with one stream for the mode `bulk`, after it has read the request's own body. */
+async function leanEngine(
+	folder: string,
+	body: string,
+	stream: Buffer,
+): Promise<{ url: string; stop(): Promise<void> }> {
 	const own = mkdtempSync(join(folder, "nginx-"));
 	mkdirSync(join(own, "logs"));
+	writeFileSync(join(own, "stream"), stream);
 	const [port, answerPort] = [await freePort(), await freePort()];
 	writeFileSync(
 		join(own, "nginx.conf"),
@@ -96,6 +111,15 @@ http {
 	server {
 		listen 127.0.0.1:${answerPort};
 		location / { return 200 '${body}'; }
+		location /bulk/ {
+			alias ${own}/;
+			try_files /stream =404;
+			types { }
+			default_type text/event-stream;
+			# Includes have no known length, so the stream has none, as that of a real engine.
+			ssi on;
+			ssi_types text/event-stream;
+		}
 	}
 	upstream answer {
 		server 127.0.0.1:${answerPort};

@@ -23,7 +23,7 @@ export async function pools(context: Context): Promise<Row[]> {
 			label: `a pool of ${REPLICAS} replicas, over one address: added CPU a request / floor`,
 			measured: spread(toSingle.map(({ ratio }) => (ratio - 1) * floors)),
 			unit: "x",
-			bar: 0.2,
+			bar: 0.15,
 			note: noteOf(toSingle),
 		},
 	];

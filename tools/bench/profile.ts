@@ -11,20 +11,19 @@ import { parseArgs } from "node:util";
 import { freePort } from "../../scripts/free-port.ts";
 import { bundleWorker } from "../../scripts/worker.ts";
 import { type Contender, openField } from "./contenders.ts";
-import { CHAT } from "./context.ts";
+import { CHAT, STREAMED_CHAT } from "./context.ts";
 import { CACHED, LOGGED, withHeaders } from "./gateways.ts";
 import { connectInspector } from "./inspector.ts";
 import { type Ask, load, warmUp } from "./load.ts";
 import { asksOfNewAccounts } from "./many.ts";
 import { type BundledFrame, placesIn } from "./places.ts";
 
-const STREAM = { ...CHAT, stream: true, stream_options: { include_usage: true } };
 const LOADS: Record<string, (contender: Contender) => Ask | Promise<Ask[]>> = {
 	json: (contender) => contender.ask("json", CHAT),
-	stream: (contender) => contender.ask("bulk", STREAM, "renamed"),
-	responses: (contender) => contender.ask("responses-bulk", STREAM),
-	stepped: (contender) => contender.ask("stepped", STREAM, "renamed"),
-	steady: (contender) => contender.ask("steady", STREAM, "renamed"),
+	stream: (contender) => contender.ask("bulk", STREAMED_CHAT, "renamed"),
+	responses: (contender) => contender.ask("responses-bulk", STREAMED_CHAT),
+	stepped: (contender) => contender.ask("stepped", STREAMED_CHAT, "renamed"),
+	steady: (contender) => contender.ask("steady", STREAMED_CHAT, "renamed"),
 	passthrough: (contender) => contender.ask("bulk", { ...CHAT, stream: true }, "passthrough"),
 	native: (contender) => contender.ask("stepped", { ...CHAT, stream: true }, "native"),
 	prompt: (contender) =>

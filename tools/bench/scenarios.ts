@@ -8,7 +8,7 @@ import { accountsBesideWrites } from "./beside-writes.ts";
 import { bundleSize } from "./bundle.ts";
 import { commandMemory } from "./command-memory.ts";
 import { COALESCE_MS, type Contender, type ContenderName, type How, type Mode } from "./contenders.ts";
-import { CHAT, type Context, start, startBoth, stopAll } from "./context.ts";
+import { CHAT, type Context, STREAMED_CHAT, start, startBoth, stopAll } from "./context.ts";
 import { devStart } from "./dev-start.ts";
 import { gateways, logPages } from "./gateways.ts";
 import { idleAccount } from "./idle-account.ts";
@@ -47,7 +47,7 @@ export const SCENARIOS = {
 		})),
 		// Engines with a delay are more realistic: more requests then share one call of the account's object.
 		...(await against(context, {
-			label: `the same, ${MANY_CONNECTIONS} callers of an engine that takes 20 ms: CPU a request / floor`,
+			label: `small JSON, ${MANY_CONNECTIONS} callers of an engine that takes 20 ms: CPU a request / floor`,
 			ask: (contender) => contender.ask("late", CHAT),
 			connections: MANY_CONNECTIONS,
 		})),
@@ -55,7 +55,7 @@ export const SCENARIOS = {
 			label: "small JSON with `LEDGER` exact: CPU a request / floor",
 			contender: "exact",
 			ask: (contender) => contender.ask("json", CHAT),
-			bar: 2.6,
+			bar: 2.5,
 		})),
 	],
 	async peer(context) {
@@ -84,7 +84,7 @@ export const SCENARIOS = {
 	latency: addedLatency,
 	stream: async (context) => [
 		...(await streams(context, "same dialect", "openai", SAME_DIALECT)),
-		...(await steady(context, "the same, with details of the usage", "openai", {
+		...(await steady(context, "same dialect, with details of the usage", "openai", {
 			mode: "detailed",
 			...SAME_DIALECT.steady,
 		})),
@@ -93,7 +93,7 @@ export const SCENARIOS = {
 		...(await streams(context, "same dialect, another name of the model", "renamed", TRANSLATED)),
 		...(await steady(
 			context,
-			`the same, with \`coalesce_ms\` ${COALESCE_MS}`,
+			`same dialect, another name of the model, \`coalesce_ms\` ${COALESCE_MS}`,
 			"coalesced",
 			TRANSLATED.steady,
 		)),
@@ -156,13 +156,12 @@ export const SCENARIOS = {
 } satisfies Record<string, Scenario>;
 export type ScenarioName = keyof typeof SCENARIOS;
 
-const COUNTED = { ...CHAT, stream: true, stream_options: { include_usage: true } };
 const STREAM_LOAD = { each: CHUNKS, warmUpAnswers: 100 };
 
 type AskOf = (contender: Contender) => Ask;
 
 type StreamBars = Record<"bulk" | "steady", Pick<Comparison, "bar" | "stretch">>;
-const SAME_DIALECT: StreamBars = { bulk: { bar: 2.5, stretch: 2 }, steady: { bar: 1.6, stretch: 1.45 } };
+const SAME_DIALECT: StreamBars = { bulk: { bar: 2.5, stretch: 2 }, steady: { bar: 1.7, stretch: 1.45 } };
 const TRANSLATED: StreamBars = { bulk: { bar: 5.5, stretch: 4.5 }, steady: { bar: 2.8, stretch: 2.5 } };
 
 /** Streams whose events arrive all at once, a millisecond apart, and 10 ms apart as those of a real engine. */
@@ -175,16 +174,16 @@ async function streams(
 	return [
 		...(await against(context, {
 			label: `stream of 200 events, ${label}: CPU a chunk / floor`,
-			ask: (contender) => contender.ask("bulk", COUNTED, how),
+			ask: (contender) => contender.ask("bulk", STREAMED_CHAT, how),
 			...STREAM_LOAD,
 			...bulk,
 		})),
 		...(await against(context, {
-			label: `the same, a millisecond apart: CPU a chunk / floor`,
-			ask: (contender) => contender.ask("stepped", COUNTED, how),
+			label: `stream of 200 events, ${label}, a millisecond apart: CPU a chunk / floor`,
+			ask: (contender) => contender.ask("stepped", STREAMED_CHAT, how),
 			...STREAM_LOAD,
 		})),
-		...(await steady(context, "the same, 10 ms apart", how, bars)),
+		...(await steady(context, label, how, bars)),
 	];
 }
 
@@ -196,8 +195,8 @@ function steady(
 	{ mode = "steady", ...bars }: Pick<Comparison, "bar" | "stretch"> & { mode?: Mode },
 ): Promise<Row[]> {
 	return against(context, {
-		label: `${label}: CPU a chunk / floor`,
-		ask: (contender) => contender.ask(mode, COUNTED, how),
+		label: `stream of 200 events, ${label}, 10 ms apart: CPU a chunk / floor`,
+		ask: (contender) => contender.ask(mode, STREAMED_CHAT, how),
 		...STREAM_LOAD,
 		...bars,
 		connections: STEADY_CONNECTIONS,
@@ -206,7 +205,6 @@ function steady(
 
 /** A chat through an engine's Responses API over the same chat through its chat API, both under load at the same time. */
 async function responsesUpstream(context: Context): Promise<Row[]> {
-	const stream = { ...CHAT, stream: true, stream_options: { include_usage: true } };
 	const compared: [
 		label: string,
 		responses: AskOf,
@@ -220,9 +218,9 @@ async function responsesUpstream(context: Context): Promise<Row[]> {
 			{},
 		],
 		[
-			"the same, a stream of 200 events, over one with another name of the model",
-			(contender) => contender.ask("responses-bulk", stream),
-			(contender) => contender.ask("bulk", stream, "renamed"),
+			"a stream of 200 events through an engine's Responses API, over one with another name of the model",
+			(contender) => contender.ask("responses-bulk", STREAMED_CHAT),
+			(contender) => contender.ask("bulk", STREAMED_CHAT, "renamed"),
 			{ warmUpAnswers: 100 },
 		],
 	];
@@ -239,7 +237,6 @@ async function responsesUpstream(context: Context): Promise<Row[]> {
 
 /** The cost of a feature: Ganglion with it over Ganglion without it, both under load at the same time. */
 async function features(context: Context): Promise<Row[]> {
-	const stream = { ...CHAT, stream: true, stream_options: { include_usage: true } };
 	const responses = { input: CHAT.messages[0]?.content };
 	const messages = { ...CHAT, max_tokens: 256 };
 	const asks = (mode: Mode, body: object, how?: How) => (contender: Contender) =>
@@ -262,12 +259,12 @@ async function features(context: Context): Promise<Row[]> {
 		[
 			"a second engine that a stream could go on with, over one",
 			["ganglion", "ganglion"],
-			[asks("bulk", stream, "two engines"), asks("bulk", stream)],
+			[asks("bulk", STREAMED_CHAT, "two engines"), asks("bulk", STREAMED_CHAT)],
 		],
 		[
 			"a stream with another name of the model, over one that passes through",
 			["ganglion", "ganglion"],
-			[asks("bulk", stream, "renamed"), asks("bulk", stream)],
+			[asks("bulk", STREAMED_CHAT, "renamed"), asks("bulk", STREAMED_CHAT)],
 		],
 	];
 	const rows: Row[] = [];

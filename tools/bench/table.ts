@@ -65,15 +65,16 @@ export const rowLine = (row: Row): string =>
 /** @param runs of one commit. @param scenarios all scenarios, in the order of their rows. */
 export function document(runs: readonly Run[], scenarios: readonly string[]): string {
 	const rows = runs.flatMap((run) => run.rows);
-	const labels = scenarios.flatMap((name) => [
-		...new Set(rows.flatMap(({ scenario, label }) => (scenario === name ? [label] : []))),
-	]);
-	const lines = labels.map((label) => line(rows.filter((row) => row.label === label)));
+	const lines = scenarios.flatMap((name) => {
+		const own = rows.filter(({ scenario }) => scenario === name);
+		const labels = new Set(own.map(({ label }) => label));
+		return [...labels].map((label) => line(own.filter((row) => row.label === label)));
+	});
 	return `# Results
 
 The median of the runs, and the worst of them; of one run, the median (quartiles) of its rounds. *Error* is the floor measured against itself in the same way, in the last run. The last column but one is of the worst run. All rows were measured at this commit, the others are left out.
 ${software(runs.at(-1)?.commit)}
-Runs: ${runs.map(({ at, load }) => `${at.slice(0, 16).replace("T", " ")} (load ${load.toFixed(1)})`).join(", ")}.
+${startsOf(runs)}
 
 | What | Measured | Worst | Runs | Error | Bar | Stretch | | Note |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -81,7 +82,14 @@ ${lines.join("\n")}
 `;
 }
 
-/** @param rows those of all runs with one label. */
+function startsOf(runs: readonly Run[]): string {
+	const starts = runs.map(({ at }) => at.slice(0, 16).replace("T", " ")).sort();
+	const loads = runs.map(({ load }) => load);
+	const [lowest, highest] = [Math.min(...loads), Math.max(...loads)].map((load) => load.toFixed(1));
+	return `Runs: ${runs.length}, the first at ${starts[0]} UTC, the last at ${starts.at(-1)} UTC; the load of the machine before them was ${lowest} to ${highest}.`;
+}
+
+/** @param rows those of all runs of one scenario with one label. */
 function line(rows: readonly MeasuredRow[]): string {
 	const last = rows.at(-1);
 	if (!last) return "";

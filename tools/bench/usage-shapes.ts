@@ -5,8 +5,7 @@
  */
 import { Chunks, USAGE_SHAPES, type UsageShapeName, usagePath } from "./chunks.ts";
 import type { GanglionOptions } from "./contenders.ts";
-import { type Context, start, startBoth, stopAll } from "./context.ts";
-import { BODY } from "./paced.ts";
+import { type Context, STREAMED_CHAT, start, startBoth, stopAll } from "./context.ts";
 import { cpuRatios, noteOf } from "./ratios.ts";
 import { spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
@@ -50,12 +49,12 @@ export async function usageShapes(context: Context): Promise<Row[]> {
 		for (const access of ACCESS_NAMES)
 			for (const shape of SHAPE_NAMES) {
 				const model = `${access}/${shape}`;
-				const body = JSON.stringify({ model, ...BODY });
+				const body = JSON.stringify({ model, ...STREAMED_CHAT });
 				const ratios = await cpuRatios(
 					context,
 					pair,
 					(contender) => {
-						const ask = contender.ask("steady", BODY);
+						const ask = contender.ask("steady", STREAMED_CHAT);
 						if (contender === ganglion) return { ...ask, body };
 						return { url: `${new URL(ask.url).origin}${usagePath(model)}/chat/completions`, body };
 					},
