@@ -112,8 +112,8 @@ http {
 		listen 127.0.0.1:${answerPort};
 		location / { return 200 '${body}'; }
 		location /bulk/ {
-			alias ${own}/;
-			try_files /stream =404;
+			root ${own};
+			rewrite ^ /stream break;
 			types { }
 			default_type text/event-stream;
 			# Includes have no known length, so the stream has none, as that of a real engine.
