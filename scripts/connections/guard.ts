@@ -25,8 +25,8 @@ import { WorkerChoice, type WorkerPair } from "./worker-choice.ts";
 const KEEP_ALIVE_MS = 60_000;
 const CHECK_MS = 1_000;
 const REPORT_MS = 5_000;
-/** docs/security.md names them. */
-export const TIMES = { firstByteMs: 10_000, requestMs: 10_000, keepAliveMs: 60_000, unreadMs: 15_000 };
+/** docs/security.md names them. Load balancers keep idle connections for 60 seconds, so `keepAliveMs` is longer. */
+export const TIMES = { firstByteMs: 10_000, requestMs: 10_000, keepAliveMs: 75_000, unreadMs: 15_000 };
 /** Names of the metrics. The gateway counts the sockets itself. */
 const COUNT_NAMES: Readonly<Record<string, string>> = {
 	waiting: "waiting_connections",

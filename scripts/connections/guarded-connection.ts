@@ -4,6 +4,9 @@
  *
  * A caller that ends its side has left, as servers of Node, Go and nginx also assume. The runtime's connection is closed, which cancels the
  * request. The end alone would not, because the runtime accepts a half-open connection.
+ *
+ * Between two requests the caller stays connected for longer than the runtime does. A request that the caller sends while the runtime closes would
+ * get no answer, so the guard closes the runtime's connection before.
  */
 import type { Socket } from "node:net";
 import { BodyRate } from "./body-rate.ts";
@@ -29,6 +32,8 @@ import { RuntimeSocket } from "./runtime-socket.ts";
  * runtime: the gateway reads small bodies before it verifies the token, and that needs a connection too. So it gets 408, also with a wrong token.
  */
 const HELD_BODY_BYTES = 16 * 1024;
+/** The runtime closes a connection 5 seconds after its latest answer. The check of this time is up to a second late. */
+export const RUNTIME_IDLE_MS = 3_000;
 
 export class GuardedConnection implements Placed {
 	readonly address: string;
@@ -54,6 +59,8 @@ export class GuardedConnection implements Placed {
 	#ending: Lingering | undefined;
 	#isClosed = false;
 	#lastByteAt: number;
+	/** When the latest answer was complete. */
+	#answeredAt: number | undefined;
 	/** When the first byte of the current request arrived. */
 	#requestAt: number | undefined;
 	readonly #rate = new BodyRate();
@@ -88,20 +95,29 @@ export class GuardedConnection implements Placed {
 		this.#runtime?.destroy();
 	}
 
+	leaveRuntime(): void {
+		this.#runtime?.leave();
+		this.#runtime = undefined;
+		this.#callerReading.goOn("runtime");
+		this.#context.places.waitAgain(this);
+	}
+
 	/** Closes the connection if one of its times has passed. Called about once a second. */
 	check(): void {
 		const { now, times } = this.#context;
 		const at = now();
 		const silentMs = at - this.#lastByteAt;
+		const isIdle = this.#requests.length === 0 && !this.#isForwarding;
 		// The runtime buffers what the caller of a websocket does not read, and its place is free only when it is closed.
 		const isUnread = this.#isTunnel && at - (this.unreadSince ?? at) > times.unreadMs;
 		if (silentMs > times.idleMs() || isUnread) this.close();
 		else if (this.#ending) {
 			if (this.#caller.writableFinished && this.#ending.isOver(at)) this.close();
 		} else if (this.#isTunnel) return;
+		else if (isIdle && this.#runtime && at - (this.#answeredAt ?? at) > RUNTIME_IDLE_MS) this.leaveRuntime();
 		else if (this.#requestAt === undefined) {
-			const limitMs = this.#runtime ? times.keepAliveMs : times.firstByteMs;
-			if (this.#requests.length === 0 && silentMs > limitMs) this.close();
+			const limitMs = this.#answeredAt === undefined ? times.firstByteMs : times.keepAliveMs;
+			if (isIdle && silentMs > limitMs) this.close();
 		} else if (!this.#isForwarding) {
 			if (at - this.#requestAt <= times.requestMs) return;
 			if (this.#unread) this.#pace.refuse();
@@ -265,6 +281,7 @@ export class GuardedConnection implements Placed {
 		// An interim answer.
 		if (head && statusOf(head) < 200) return;
 		const { paced } = this.#requests.shift() ?? {};
+		this.#answeredAt = this.#context.now();
 		if (head && paced) this.#pace.answered(paced, statusOf(head));
 		// The runtime needs no more of a body that it has answered.
 		const isEarly = this.#isForwarding && this.#requests.length === 0;
@@ -278,11 +295,12 @@ export class GuardedConnection implements Placed {
 		if (this.#runtime && !hasRequest) this.#context.places.idle(this);
 	}
 
-	/** Answers in place of the runtime, unless the caller already reads an answer. */
+	/** Answers in place of the runtime, unless the caller already reads an answer, or has none to expect. */
 	refuse(reason: "full" | "late" | "malformed", error?: FramingError): void {
 		if (this.#ending) return;
 		const answersBefore = this.#requests.length - (this.#isForwarding ? 1 : 0);
-		if (answersBefore > 0 || this.#answer.head) this.close();
+		const isBetweenRequests = this.#answeredAt !== undefined && this.#requestAt === undefined;
+		if (answersBefore > 0 || this.#answer.head || isBetweenRequests) this.close();
 		else this.#end(refusal(reason, error));
 	}
 

@@ -3,9 +3,9 @@
  * *place*, which is a connection to the runtime. A caller who sends slowly holds no place.
  *
  * A few places are reserved for health checks and the operator. The addresses with requests under way share the others (fair-shares.ts). A
- * connection between two requests uses no share, and loses its place when no other one is free: first one whose latest request had no
- * accepted token, then one of the address with the most places. Then the address with the most places loses a connection whose
- * caller does not read.
+ * connection between two requests uses no share, and gives its place back when no other one is free: first one whose latest request had no
+ * accepted token, then one of the address with the most places. Its caller stays connected, because it may send its next request at the same
+ * time. Then the address with the most places loses a connection whose caller does not read.
  */
 import { FairShares } from "../../src/core/fair-shares.ts";
 
@@ -25,6 +25,8 @@ export interface Placed {
 	/** The latest request had an accepted token (`known-callers.ts`). */
 	readonly isKnown: boolean;
 	close(): void;
+	/** Closes the connection to the runtime, and waits again. The connection has no request under way. */
+	leaveRuntime(): void;
 	/** Refuses the request that the caller is sending. */
 	refuse(reason: "full"): void;
 }
@@ -98,7 +100,8 @@ export class Places {
 		if (this.#busy.has(connection)) return true;
 		if (!this.#shares.mayTake(address)) this.#unread(address)?.close();
 		if (this.#shares.mayTake(address)) {
-			if (!this.#idle.delete(connection) && this.#ordinary >= this.#shares.max) this.#leastIdle()?.close();
+			if (!this.#idle.delete(connection) && this.#ordinary >= this.#shares.max)
+				this.#leastIdle()?.leaveRuntime();
 			this.#endWait(connection);
 			this.#shares.take(address);
 			this.#busy.add(connection);
@@ -134,6 +137,12 @@ export class Places {
 	/** The connection has a place and no request now. */
 	idle(connection: Placed): void {
 		if (this.#endBusy(connection)) this.#idle.add(connection);
+	}
+
+	/** The connection gives its place back, and waits for its next request. */
+	waitAgain(connection: Placed): void {
+		this.#endPlace(connection);
+		this.wait(connection);
 	}
 
 	/** The caller reads its last bytes. If too many do, the oldest of the address with the most ones is closed. */
@@ -173,7 +182,7 @@ export class Places {
 		return this.#busy.size + this.#idle.size;
 	}
 
-	/** The idle connection that loses its place first. */
+	/** The idle connection that gives its place back first. */
 	#leastIdle(): Placed | undefined {
 		return this.#mostOf([...this.#idle].filter(({ isKnown }) => !isKnown)) ?? this.#mostOf(this.#idle);
 	}

@@ -2,7 +2,13 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import {
+	Agent,
+	createServer,
+	request as httpRequest,
+	type IncomingMessage,
+	type RequestListener,
+} from "node:http";
 import { createConnection, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +16,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ConnectionTimes } from "../../scripts/connections/connection-context.ts";
 import { type ConnectionGuard, guardConnections, TIMES } from "../../scripts/connections/guard.ts";
+import { RUNTIME_IDLE_MS } from "../../scripts/connections/guarded-connection.ts";
 import { IdleTime } from "../../scripts/connections/idle-time.ts";
 import { type Placed, Places } from "../../scripts/connections/places.ts";
 import { freePort } from "../../scripts/free-port.ts";
@@ -37,6 +44,15 @@ const connectFrom = async (port: number, localAddress: string): Promise<Socket> 
 	await once(socket, "connect");
 	return socket;
 };
+
+/** The status, or that the connection ended without one. */
+const resultOf = (port: number, agent: Agent): Promise<string> =>
+	new Promise((resolve) => {
+		const sent = httpRequest({ port, agent }, (answer) => {
+			answer.resume().once("end", () => resolve(String(answer.statusCode)));
+		});
+		sent.once("error", () => resolve("reset")).end();
+	});
 
 /** With a mask that changes nothing. */
 function binaryFrame(payload: Buffer): Buffer {
@@ -451,14 +467,55 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		for (const socket of slow) socket.destroy();
 	});
 
-	it("gives the place of a connection between two requests to another caller", async () => {
-		const { port } = await guarded(1);
+	it("gives the place of a connection between two requests to another caller, and serves its next request", async () => {
+		const { port, guard, accepted } = await guarded(1);
 		const first = await connect(port);
-		first.write(GET);
-		await receives(first, "from the runtime");
-		const closed = once(first, "close");
-		expect((await ask(port, "/", "x")).status).toBe(200);
-		await closed;
+		for (const round of [1, 2, 3]) {
+			first.write(GET);
+			await receives(first, "from the runtime");
+			expect((await ask(port, "/", "x")).status).toBe(200);
+			await expect.poll(() => guard.counts().waiting.used).toBe(1);
+			expect(accepted()).toBe(2 * round);
+		}
+		first.destroy();
+	});
+
+	it("answers each request of a connection whose place others take at the same time", async () => {
+		const { port } = await guarded(2, {
+			answer: async (_, response) => {
+				await sleep(Math.random() * 3);
+				response.end("from the runtime");
+			},
+		});
+		const results: string[] = [];
+		await Promise.all(
+			Array.from({ length: 6 }, async (_, index) => {
+				const agent = new Agent({ keepAlive: true, localAddress: `127.0.3.${index + 1}` });
+				for (let number = 0; number < 100; number++) {
+					results.push(await resultOf(port, agent));
+					await sleep(Math.random() * 3);
+				}
+				agent.destroy();
+			}),
+		);
+		expect(results).toHaveLength(600);
+		expect(results).not.toContain("reset");
+	});
+
+	it("closes the runtime's connection before the runtime does, and keeps that of the caller", async () => {
+		vi.useFakeTimers({ toFake: ["performance"] });
+		cleanups.push(() => vi.useRealTimers());
+		const { port, guard, accepted } = await guarded(1);
+		const caller = await connect(port);
+		for (const round of [1, 2]) {
+			caller.write(GET);
+			await receives(caller, "from the runtime");
+			vi.advanceTimersByTime(RUNTIME_IDLE_MS + 1);
+			await expect.poll(() => guard.counts().connections.used).toBe(0);
+			expect(guard.counts().waiting.used).toBe(1);
+			expect(accepted()).toBe(round);
+		}
+		caller.destroy();
 	});
 
 	it("reserves places for health checks and the operator", async () => {
@@ -524,20 +581,20 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		for (const socket of busy) socket.destroy();
 	});
 
-	it("keeps the idle connection of a verified caller before that of a stranger", async () => {
-		const { port } = await guarded(2);
+	it("keeps the place of a verified caller's idle connection before that of a stranger's", async () => {
+		const { port, accepted } = await guarded(2);
 		const verified = await connectFrom(port, "127.0.0.2");
 		verified.write(`GET / HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${OPERATOR_TOKEN}\r\n\r\n`);
 		await receives(verified, "from the runtime");
 		const stranger = await connectFrom(port, "127.0.0.3");
 		stranger.write("GET / HTTP/1.1\r\nhost: x\r\nauthorization: Bearer invented\r\n\r\n");
 		await receives(stranger, "from the runtime");
-		const closed = once(stranger, "close");
 		expect((await ask(port, "/", "x")).status).toBe(200);
-		await closed;
+		expect(accepted()).toBe(3);
 		verified.write(GET);
 		await receives(verified, "from the runtime");
-		verified.destroy();
+		expect(accepted()).toBe(3);
+		for (const socket of [verified, stranger]) socket.destroy();
 	});
 
 	it("passes websockets on, up to a half of the connections", async () => {
@@ -706,7 +763,7 @@ it("of too many callers who read their last bytes, those of the address with the
 	const closed: string[] = [];
 	const ending = (address: string, name: string): Placed => {
 		const connection: Placed = {
-			...{ address, unreadSince: undefined, isKnown: false, refuse: () => {} },
+			...{ address, unreadSince: undefined, isKnown: false, refuse: () => {}, leaveRuntime: () => {} },
 			close() {
 				closed.push(name);
 				places.release(connection);
@@ -743,6 +800,9 @@ it("the times are those of docs/security.md", () => {
 		`${seconds(TIMES.requestMs)} from the first byte`,
 	);
 	expect(page).toContain(`does not read for ${seconds(TIMES.unreadMs)} is closed`);
+	expect(cell("time between two requests")).toBe(
+		`${seconds(TIMES.keepAliveMs)}, and less when too many connections wait. After ${seconds(RUNTIME_IDLE_MS)} it uses no connection of the runtime`,
+	);
 });
 
 it("a collection of garbage is due once, in the first interval without load", () => {
