@@ -6,27 +6,21 @@
  * SIGTERM and SIGINT refuse new requests, and wait until running requests are complete and their bills are written. A second
  * signal stops immediately. The exit code is 0 only if no request was interrupted.
  */
-import { createHash } from "node:crypto";
 import { checkAddress } from "../scripts/address.ts";
 import { diskOf } from "../scripts/disk.ts";
 import { fileFailure } from "../scripts/file-failure.ts";
 import { describeFileLimit, fileLimitRefusal, reachFileLimit } from "../scripts/file-limit.ts";
 import { reloadOnChange } from "../scripts/reload.ts";
-import { configureNaming, orStop } from "../scripts/settings.ts";
+import { orStop } from "../scripts/settings.ts";
 import { lockState } from "../scripts/state-lock.ts";
 import { stopWith } from "../scripts/stop-with.ts";
 import { type Config, describeRouting } from "../src/config/index.ts";
 import { watchDisk } from "./disk-watch.ts";
 import type { Log } from "./log.ts";
 import { olderAccounts } from "./older-accounts.ts";
+import { type Current, settingsOf } from "./settings-in-use.ts";
 import { stopSignals, untilEnd } from "./stop.ts";
 import { type GatewayVariables, guardConnectionsOf, startWorkers } from "./workers.ts";
-
-/** The configuration in use, and the variables that it was parsed from. */
-export interface Current {
-	config: Config;
-	variables: Record<string, unknown>;
-}
 
 export interface GatewayOptions {
 	host: string;
@@ -66,7 +60,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 	};
 	const initial = orStop(readVariables);
 	const variables = { ...initial.vars, ...initial.secrets };
-	const current: Current = { config: orStop(() => configureNaming(variables, process.env)), variables };
+	let current = orStop(() => settingsOf(variables, process.env));
 	const state = await lockState(options.state).catch((error: unknown) =>
 		stopWith(`cannot keep state in ${options.state}: ${fileFailure(error)}`),
 	);
@@ -88,10 +82,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 		);
 	const stopping = stopSignals();
 	const idleMs = (): number => current.config.limits.holdMs;
-	const operatorHash = (): string | undefined => {
-		const { adminToken } = current.config;
-		return adminToken === undefined ? undefined : createHash("sha256").update(adminToken).digest("hex");
-	};
+	const operatorHash = (): string | undefined => current.operatorHash;
 	const { url, workers, guards } = await startWorkers({
 		...{ host, port, log, state, openFiles, idleMs, operatorHash },
 		count,
@@ -115,8 +106,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 		read() {
 			const { vars, secrets } = readVariables();
 			const next = { ...vars, ...secrets };
-			current.config = configureNaming(next, process.env);
-			current.variables = next;
+			current = settingsOf(next, process.env);
 			return next;
 		},
 		...(options.whenChanged && { whenChanged: options.whenChanged }),

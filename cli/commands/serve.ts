@@ -6,7 +6,8 @@ import { type ConfigFlags, type Defaults, locateConfig } from "../config-locatio
 import { type EngineFlags, settingsOfFlags } from "../engine-settings.ts";
 import { startLocalModels } from "../local-models.ts";
 import { Log, type LogFormat, type LogLevel } from "../log.ts";
-import { type Current, type GatewayOptions, runGateway } from "../run-gateway.ts";
+import { type GatewayOptions, runGateway } from "../run-gateway.ts";
+import type { Current } from "../settings-in-use.ts";
 import { withSettings } from "../with-settings.ts";
 import type { GatewayVariables } from "../workers.ts";
 

@@ -1,6 +1,5 @@
 /** What all connections of a guard have in common. */
 import type { SharedCount } from "../../src/core/shared-count.ts";
-import type { MessageHead } from "./framing.ts";
 import type { KnownCallers } from "./known-callers.ts";
 import type { Places } from "./places.ts";
 import type { WorkerChoice } from "./worker-choice.ts";
@@ -26,6 +25,4 @@ export interface ConnectionContext {
 	callers: KnownCallers;
 	times: ConnectionTimes;
 	now(): number;
-	/** Whether the request is a health check or the operator's. `credentials`: as of `credentialsOf`. */
-	isProbe(head: MessageHead, credentials: readonly string[]): boolean;
 }

@@ -22,7 +22,10 @@ export interface PacedRequest {
 	credentials: readonly string[];
 }
 
-type PaceContext = Pick<ConnectionContext, "callers" | "isProbe" | "now" | "workers">;
+type PaceContext = Pick<ConnectionContext, "callers" | "now" | "workers">;
+
+/** They answer at once, without a token. */
+const HEALTH_CHECKS: ReadonlySet<string> = new Set(["/health", "/ready"]);
 
 /** Health checks and the operator never wait. */
 const PROBE: PacedCaller = { key: "probe", weight: Number.POSITIVE_INFINITY };
@@ -61,7 +64,6 @@ export class Reading {
 
 export class ConnectionPace {
 	readonly #now: () => number;
-	readonly #isProbe: PaceContext["isProbe"];
 	readonly #workers: WorkerChoice;
 	readonly #callers: KnownCallers;
 	readonly #address: string;
@@ -73,9 +75,8 @@ export class ConnectionPace {
 	#burst = { key: "", since: 0, bytes: 0 };
 
 	constructor(context: PaceContext, address: string) {
-		const { callers, isProbe, now, workers } = context;
+		const { callers, now, workers } = context;
 		this.#now = now;
-		this.#isProbe = isProbe;
 		this.#workers = workers;
 		this.#worker = workers.own;
 		this.#callers = callers;
@@ -86,7 +87,7 @@ export class ConnectionPace {
 	/** The head of a request. */
 	read(head: MessageHead): void {
 		const credentials = credentialsOf(head);
-		const isProbe = this.#isProbe(head, credentials);
+		const isProbe = isHealthCheck(head) || this.#callers.isOperator(credentials);
 		const caller = isProbe ? PROBE : this.#callers.of(this.#address, credentials);
 		this.#request = { caller, credentials };
 	}
@@ -190,3 +191,6 @@ export class ConnectionPace {
 		this.#waits.add(stop);
 	}
 }
+
+const isHealthCheck = ({ startLine: [method, target = ""] }: MessageHead): boolean =>
+	(method === "GET" || method === "HEAD") && HEALTH_CHECKS.has(target);

@@ -11,7 +11,6 @@ import type { CountReport } from "../../src/core/shared-count.ts";
 import { collectGarbage } from "../collect-garbage.ts";
 import { socketBytesOf } from "./caller-frames.ts";
 import type { ConnectionTimes } from "./connection-context.ts";
-import type { MessageHead } from "./framing.ts";
 import { GuardedConnection } from "./guarded-connection.ts";
 import { IdleTime } from "./idle-time.ts";
 import { KnownCallers } from "./known-callers.ts";
@@ -32,8 +31,6 @@ const COUNT_NAMES: Readonly<Record<string, string>> = {
 	waiting: "waiting_connections",
 	sockets: "socket_connections",
 };
-/** They answer at once, without a token. */
-const HEALTH_CHECKS: ReadonlySet<string> = new Set(["/health", "/ready"]);
 
 /** Where a guard reaches a worker. */
 export interface GuardTarget {
@@ -55,7 +52,7 @@ export interface GuardOptions extends Partial<ConnectionTimes>, GuardTarget {
 	maxSocketBytes?: number;
 	/** Longest time without a byte in either direction. Must be longer than any answer. */
 	idleMs(): number;
-	/** SHA-256 of the operator's token, in hexadecimal digits. Its requests may use the reserved places. */
+	/** SHA-256 of the operator's token, in hexadecimal digits. Called several times for each request. Its requests may use the reserved places. */
 	operatorHash?(): string | undefined;
 	/** The gateway has accepted tokens that the guard did not know. SHA-256. */
 	onNewTokens?(hashes: string[]): void;
@@ -104,8 +101,6 @@ export function guardConnections({
 		callers,
 		now,
 		times: { ...TIMES, ...times },
-		isProbe: (head: MessageHead, credentials: readonly string[]) =>
-			isHealthCheck(head) || credentials.some((one) => one === operatorHash()),
 		accept(hashes: readonly string[]): void {
 			const added = callers.accept(hashes);
 			if (added.length > 0) onNewTokens(added);
@@ -160,6 +155,3 @@ const reportsOf = (counts: ConnectionCounts): CountReport[] =>
 		name: COUNT_NAMES[name] ?? name,
 		...count,
 	}));
-
-const isHealthCheck = ({ startLine: [method, target = ""] }: MessageHead): boolean =>
-	(method === "GET" || method === "HEAD") && HEALTH_CHECKS.has(target);

@@ -30,11 +30,12 @@ export function credentialsOf({ headers, startLine: [, target = ""] }: MessageHe
 }
 
 export class KnownCallers {
+	/** Called several times for each request. */
 	readonly #operatorHash: () => string | undefined;
 	/** By hash. */
 	readonly #accepted = new BoundedSet<string>(MAX_CALLERS);
 
-	/** `operatorHash`: of the operator's token, which is always accepted. */
+	/** `operatorHash`: SHA-256 of the operator's token, in hexadecimal digits. That token is always accepted. */
 	constructor(operatorHash: () => string | undefined = () => undefined) {
 		this.#operatorHash = operatorHash;
 	}
@@ -62,13 +63,18 @@ export class KnownCallers {
 			: { key: `${address} ${accepted}`, weight: 1 };
 	}
 
+	/** Whether one of the credentials is the operator's token. */
+	isOperator(credentials: readonly string[]): boolean {
+		const operator = this.#operatorHash();
+		return credentials.some((one) => one === operator);
+	}
+
 	isKnown(credentials: readonly string[]): boolean {
 		return this.#acceptedOf(credentials) !== undefined;
 	}
 
 	/** Of several, always the same one. */
 	#acceptedOf(credentials: readonly string[]): string | undefined {
-		const operator = this.#operatorHash();
-		return credentials.find((one) => one === operator || this.#accepted.has(one));
+		return credentials.find((one) => this.#accepted.has(one) || this.isOperator([one]));
 	}
 }

@@ -26,11 +26,10 @@ function paceOf({ tokens = ["valid"] } = {}) {
 	const worker = (target: string) => ({ target, pace: new Pace(now) });
 	const pair = { large: worker("large"), small: worker("small") };
 	const workers = new WorkerChoice({ own: pair.large, pair, now });
-	const callers = new KnownCallers();
+	const callers = new KnownCallers(() => sha256("operator"));
 	callers.accept(tokens.map(sha256));
-	const isProbe = ({ startLine: [, target] }: MessageHead): boolean => target === "/health";
 	return {
-		connection: new ConnectionPace({ callers, isProbe, now, workers }, ADDRESS),
+		connection: new ConnectionPace({ callers, now, workers }, ADDRESS),
 		markLarge: vi.spyOn(workers, "markLarge"),
 		use: vi.spyOn(pair.large.pace, "use"),
 		passTime: (ms: number) => (at += ms),
@@ -77,6 +76,18 @@ it("a health check is charged to nobody, and is large for nobody", () => {
 	expect(markLarge).not.toHaveBeenCalled();
 	connection.read(headOf("/", "valid"));
 	expect(connection.isProbe).toBe(false);
+});
+
+it.each([
+	["the operator, whatever the path", ["/", "operator"], true],
+	["the operator of another token", ["/", "valid"], false],
+	["a caller that sends the hash of the operator's token", ["/", sha256("operator")], false],
+	["a health check without a token", ["/ready"], true],
+	["a path below that of a health check", ["/health/more"], false],
+] as const)("%s", (_, [target, token], isProbe) => {
+	const { connection } = paceOf();
+	connection.read(headOf(target, token));
+	expect(connection.isProbe).toBe(isProbe);
 });
 
 it("keeps no head of a request", async () => {
