@@ -1,8 +1,7 @@
 /** Opens a websocket that is counted, and whose frames are sent at a limited pace (`socket-pace.ts`). */
 import { openSockets } from "../core/process-counts.ts";
+import { NORMAL } from "./close-codes.ts";
 import { pacedSender } from "./socket-pace.ts";
-
-const NORMAL = 1000;
 
 export interface OpenSocket {
 	/** For the caller's response. */

@@ -6,6 +6,7 @@
  */
 import { Allowance } from "../core/allowance.ts";
 import type { AiError, FailureKey } from "../core/errors.ts";
+import { TRY_AGAIN_LATER } from "./close-codes.ts";
 import type { OpenSocket } from "./open-socket.ts";
 
 /** Frames at once, and in a second after that. */
@@ -18,7 +19,6 @@ const OF_ANSWERS: ReadonlySet<FailureKey> = new Set([
 	"runResponseBlocked",
 ]);
 const SERVER_FAILURE = 500;
-const TRY_AGAIN = 1013;
 
 export class RefusedFrames {
 	readonly #allowance = new Allowance(REFUSED);
@@ -35,7 +35,7 @@ export class RefusedFrames {
 	add(): boolean {
 		this.#allowance.count(1);
 		if (this.#allowance.delayMs(this.#now()) === 0) return true;
-		this.#close(TRY_AGAIN, "too many frames were refused");
+		this.#close(TRY_AGAIN_LATER, "too many frames were refused");
 		return false;
 	}
 }

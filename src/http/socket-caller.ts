@@ -1,14 +1,13 @@
 /**
  * The caller of an open websocket. Its token was verified at the handshake and may be revoked later, so each frame needs a verification that
- * is at most a second old. A socket whose token is refused is closed with 1008 (RFC 6455, 7.4.1).
+ * is at most a second old. A socket whose token is refused is closed.
  */
 import type { Ledgers } from "../accounts/admission.ts";
 import { GatewayRequired, refuseElsewhere } from "../accounts/bound-gateway.ts";
 import type { AiError } from "../core/errors.ts";
 import type { Caller } from "../pipeline/request.ts";
 
-export const POLICY_VIOLATION = 1008;
-/** The reason of the close frame. */
+/** The reason of the close frame (`POLICY_VIOLATION`). */
 export const TOKEN_REFUSED = "the token is not valid any more";
 
 /** The caller of a frame. Throws `AiError`. */

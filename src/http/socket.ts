@@ -4,14 +4,13 @@
  *
  * Each frame of the caller and of the engine needs a valid token.
  *
- * Closes with 1000 when the session has ended, 1008 after an error of the caller and if the token is revoked, 1009 after a frame that is too large,
- * 1011 after an error of the gateway or the engine. The session ends when either side closes the socket.
+ * The session ends when either side closes the socket.
  */
 import { type AiError, toAiError } from "../core/errors.ts";
 import type { SocketFrames } from "../dialects/dialect.ts";
 import { logFailure } from "../telemetry/log.ts";
+import { INTERNAL_ERROR, NORMAL, POLICY_VIOLATION, TOO_LARGE } from "./close-codes.ts";
 import { type OpenSocket, openSocket } from "./open-socket.ts";
-import { POLICY_VIOLATION } from "./socket-caller.ts";
 
 const MAX_FRAME_BYTES = 1024 * 1024;
 /** Pieces of audio that wait are joined up to this size, so that small ones cost little. */
@@ -22,10 +21,6 @@ const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 const FRAME_BYTES = 512;
 /** Limit of a close frame (RFC 6455, 5.5). */
 const MAX_REASON_BYTES = 123;
-
-const NORMAL = 1000;
-const TOO_BIG = 1009;
-const INTERNAL = 1011;
 
 /** Whether the request is a websocket handshake. */
 export const isUpgrade = (request: Request): boolean =>
@@ -67,7 +62,7 @@ async function relay(
 		if (closed.aborted) return;
 		const error = toAiError(thrown);
 		logFailure(error, requestId);
-		refuse(error.status < 500 ? POLICY_VIOLATION : INTERNAL, reasonOf(error));
+		refuse(error.status < 500 ? POLICY_VIOLATION : INTERNAL_ERROR, reasonOf(error));
 	};
 	/** In their order. */
 	const writeWaiting = async (): Promise<void> => {
@@ -95,7 +90,7 @@ async function relay(
 	};
 	receive((data) => {
 		const size = typeof data === "string" ? data.length : data.byteLength;
-		if (size > MAX_FRAME_BYTES) return refuse(TOO_BIG, `a frame is larger than ${MAX_FRAME_BYTES} bytes`);
+		if (size > MAX_FRAME_BYTES) return refuse(TOO_LARGE, `a frame is larger than ${MAX_FRAME_BYTES} bytes`);
 		pending += size + FRAME_BYTES;
 		if (pending > MAX_PENDING_BYTES)
 			return refuse(POLICY_VIOLATION, `more than ${MAX_PENDING_BYTES} bytes wait to be processed`);

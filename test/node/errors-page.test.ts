@@ -1,7 +1,8 @@
-/** The page of error codes has each failure of the gateway, and no other. */
-import { readFileSync } from "node:fs";
+/** The page of error codes has each failure of the gateway and each close of a websocket, and no others. */
+import { globSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { FAILURES } from "../../src/core/failures.ts";
+import * as closeCodes from "../../src/http/close-codes.ts";
 
 const TITLES = { inference: "Inference", edge: "Before inference", gateway: "Gateways" };
 
@@ -18,4 +19,17 @@ it("docs/errors.md has a row with an advice for each failure", () => {
 		({ plane, code, status, description }) => `${TITLES[plane]}: ${code} ${status} ${description}`,
 	);
 	expect(rows.sort()).toEqual(failures.sort());
+});
+
+it("docs/errors.md has a row for each close of a websocket", () => {
+	const [, section = ""] = readFileSync("docs/errors.md", "utf8").split("## Closes of websockets");
+	const rows = [...section.matchAll(/^\| +(\d{4}) +\| +.+? +\| +.+? +\|$/gm)].map(([, code]) => Number(code));
+	expect(rows).toEqual(Object.values(closeCodes).sort());
+});
+
+it("the numbers of closes stand in one file", () => {
+	const numbers = new RegExp(`= (${Object.values(closeCodes).join("|")});`);
+	const sockets = globSync(["src/**/*socket*.ts", "src/http/*.ts", "scripts/connections/*.ts"]);
+	const files = sockets.filter((file) => numbers.test(readFileSync(file, "utf8")));
+	expect(files).toEqual(["src/http/close-codes.ts"]);
 });

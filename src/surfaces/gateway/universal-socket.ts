@@ -18,12 +18,13 @@ import type { Step } from "../../gateways/run/step.ts";
 import { bufferedBody } from "../../gateways/scanning/buffered.ts";
 import { parseText } from "../../http/body.ts";
 import { boundDepth } from "../../http/bound-depth.ts";
+import { POLICY_VIOLATION, TOO_LARGE, TRY_AGAIN_LATER } from "../../http/close-codes.ts";
 import { offeredProtocols, selectedProtocol } from "../../http/credentials.ts";
 import { tooLarge } from "../../http/decompress.ts";
 import { FrameHolds } from "../../http/frame-holds.ts";
 import { type OpenSocket, openSocket } from "../../http/open-socket.ts";
 import { isRefusedFrame, RefusedFrames } from "../../http/refused-frames.ts";
-import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
+import { frameCaller, isTokenRefused, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import { encodeBase64 } from "../../media/base64.ts";
 import { decodeUtf8 } from "../../media/utf8.ts";
 import { isDone, SSE_CONTENT_TYPE } from "../../streams/sse.ts";
@@ -39,8 +40,6 @@ const MAX_WAITING_FRAMES = 4 * MAX_OPEN_REQUESTS;
 const MAX_ANSWER_BYTES = 24 * 1024 * 1024;
 /** Characters of an event. */
 const MAX_EVENT = 8 * 1024 * 1024;
-const TOO_BIG = 1009;
-const TRY_AGAIN = 1013;
 
 interface Answering {
 	/** The result is a promise if the frame waits for its time. */
@@ -85,7 +84,8 @@ function serve({ close, closed, receive, send }: OpenSocket, context: SocketCont
 	let isClosing = false;
 	receive((data) => {
 		if (isClosing) return;
-		if (open >= MAX_WAITING_FRAMES) return close(TRY_AGAIN, `more than ${MAX_WAITING_FRAMES} frames wait`);
+		if (open >= MAX_WAITING_FRAMES)
+			return close(TRY_AGAIN_LATER, `more than ${MAX_WAITING_FRAMES} frames wait`);
 		isClosing = typeof data === "string" && data.length > limits.jsonBytes;
 		const frame = isClosing
 			? tooLarge(limits.jsonBytes)
@@ -107,7 +107,7 @@ function serve({ close, closed, receive, send }: OpenSocket, context: SocketCont
 		void answered.finally(() => {
 			open--;
 			if (!(frame instanceof AiError)) frame.release();
-			else if (isClosing) close(TOO_BIG, "a frame is too large");
+			else if (isClosing) close(TOO_LARGE, "a frame is too large");
 		});
 	});
 }

@@ -19,6 +19,7 @@ import { validate } from "../../dialects/validation/validation.ts";
 import { gatewayInHeaders, runModel } from "../../gateways/run/model-in-gateway.ts";
 import { parseText } from "../../http/body.ts";
 import { boundDepth } from "../../http/bound-depth.ts";
+import { NORMAL, POLICY_VIOLATION, TOO_LARGE } from "../../http/close-codes.ts";
 import { tooLarge } from "../../http/decompress.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
@@ -26,7 +27,7 @@ import { FrameHolds } from "../../http/frame-holds.ts";
 import { type OpenSocket, openSocket } from "../../http/open-socket.ts";
 import { isRefusedFrame, RefusedFrames } from "../../http/refused-frames.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
-import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
+import { frameCaller, isTokenRefused, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { ConnectionMemory } from "../../responses/connection-memory.ts";
 import { dataOf } from "../../responses/event-text.ts";
@@ -43,8 +44,6 @@ const MAX_OPEN_FRAMES = 32;
 const MAX_EVENT_BYTES = 24 * 1024 * 1024;
 /** Of answers that a later frame can continue. */
 const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete"]);
-const NORMAL = 1000;
-const TOO_BIG = 1009;
 
 const Frame = lazy(() => z.looseObject({ type: z.string(), stream_id: z.string().nullish() }));
 
@@ -93,7 +92,7 @@ function serve({ receive }: OpenSocket, context: SocketContext): void {
 		const size = typeof data === "string" ? data.length : data.byteLength;
 		if (size > limits.jsonBytes) {
 			context.send(errorFrame(tooLarge(limits.jsonBytes), context.call.id));
-			return context.close(TOO_BIG, "a frame is too large");
+			return context.close(TOO_LARGE, "a frame is too large");
 		}
 		if (now() - openedAt > MAX_CONNECTION_MS) {
 			context.send({
