@@ -11,8 +11,15 @@ export async function deleteTogether<Item>(
 	deletion: (items: readonly Item[]) => Promise<void>,
 	onFailure: OnFailure<Item>,
 ): Promise<void> {
-	const together = items.length > 1 ? deletion(items) : Promise.reject();
-	await together.catch(() => deleteEach(items, (item) => deletion([item]), onFailure));
+	if (items.length > 1) {
+		try {
+			await deletion(items);
+			return;
+		} catch {
+			// The failure of each item is reported below.
+		}
+	}
+	await deleteEach(items, (item) => deletion([item]), onFailure);
 }
 
 /** Deletes groups of items, until a group fails as a whole: the store is probably down. The items after it are not tried. */

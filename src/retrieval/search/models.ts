@@ -127,7 +127,7 @@ export const MODEL_FIELDS = [
 
 const NOT_SERVED: ReadonlySet<string> = new Set(["noSuchModel", "unknownThirdPartyModel", "deprecatedModel"]);
 
-/** A model without a route: the message names the field of the instance's configuration, or `model` of the request. */
+/** A model without a route: the message also names the field of the instance's configuration, or `model` of the request. */
 export async function serving<Value>(
 	field: "model" | (typeof MODEL_FIELDS)[number],
 	call: () => Promise<Value>,
@@ -139,7 +139,7 @@ export async function serving<Value>(
 		if (!NOT_SERVED.has(error.key)) throw error;
 		throw searchFailure(
 			"searchModelInvalid",
-			`${error.description}${error.description.endsWith("?") ? "" : "."} The ${field === "model" ? "request" : "instance"} names it in ${field}: set a route for it (ROUTES), or change ${field}`,
+			`${error.description}${error.description.endsWith("?") ? "" : "."} The ${field === "model" ? "request" : "instance"} names it in ${field}`,
 		);
 	}
 }
