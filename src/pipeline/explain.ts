@@ -100,12 +100,12 @@ export async function explain(request: InferenceRequest, services: PipelineServi
 	explanation.task = model.task;
 	explanation.price = describePrice(model);
 	if (routed) explanation.strict = routed.strict;
-	await recorder.run("plan", () => refuseByPlan(model, limitsOf(services.limits, account), routed));
 	const parsed = await recorder.run("parse", async () =>
 		parse(request.inputs, await request.dialect(model), resolved),
 	);
 	const { call } = parsed ?? {};
 	if (call) await recorder.run("fit", () => fitContext(call, model, routed));
+	await recorder.run("plan", () => refuseByPlan(model, limitsOf(services.limits, account), routed));
 	const estimated = call && (await recorder.run("estimate", () => estimateCost(call, model, routed)));
 	if (parsed && estimated) {
 		explanation.estimate = describeEstimate(estimated);

@@ -14,7 +14,7 @@ import { definitionOf } from "../tasks/traits.ts";
 import { type AccountLimits, limitsOf, rulesOf } from "./limits.ts";
 import type { ResolvedRoute } from "./plan.ts";
 import type { InferenceRequest, Inputs } from "./request.ts";
-import { type ResolvedModel, resolveModel } from "./resolve-model.ts";
+import { type ResolvedModel, requireKey, resolveModel } from "./resolve-model.ts";
 import type { PipelineServices } from "./services.ts";
 
 export interface Parsed {
@@ -39,17 +39,18 @@ export async function prepare(request: InferenceRequest, services: PipelineServi
 	const { caller, inputs } = request;
 	// First, because the model decides the dialect.
 	const { model, routed } = await resolveModel(request.model, caller, services);
-	refuseByPlan(model, limitsOf(services.limits, caller.account), routed);
 	const parsed = await parse(inputs, await request.dialect(model), { model, routed });
 	fitContext(parsed.call, model, routed);
+	refuseByPlan(model, limitsOf(services.limits, caller.account), routed);
 	return { ...parsed, model, routed, estimated: estimateCost(parsed.call, model, routed) };
 }
 
 /**
- * Refuses models of the paid plan, and models whose unknown price would bypass the account's budgets. The account's object checks
- * the budget of a token.
+ * Refuses third parties' models without a key, models of the paid plan, and models whose unknown price would bypass the account's budgets. The
+ * account's object checks the budget of a token.
  */
 export function refuseByPlan(model: Model, limits: AccountLimits, routed: ResolvedRoute | undefined): void {
+	requireKey({ model, routed });
 	if (isUnpriced(model, routed) && rulesOf(model, limits).budgets.length > 0)
 		throw new AiError("missingProviderKey", describeUnpriced(model.id, "account"));
 	if (limits.plan === "free" && can(model, "require_workers_paid"))

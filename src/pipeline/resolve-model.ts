@@ -1,6 +1,7 @@
 /**
- * The model that a caller names, by id or alias, and its route. Throws 5007, 5028, or AI Gateway's 2021 and 7003. Aliases, in order
- * of precedence: the configuration's of the account, the configuration's for all accounts, and those that the account has set by the API.
+ * The model that a caller names, by id or alias, and its route. Throws 5007, 5028, or AI Gateway's 7003; and 2021 for an id of a provider
+ * that only the provider could know. Aliases, in order of precedence: the configuration's of the account, the configuration's for all
+ * accounts, and those that the account has set by the API.
  */
 import { AiError } from "../core/errors.ts";
 import type { Model } from "../models/model.ts";
@@ -57,13 +58,20 @@ export function authorize(id: string, routed: ResolvedRoute | undefined, service
 		if (routed?.named && unservedTask(id) === undefined) return namedModel(id, catalog);
 		throw unknown(id, routed !== undefined, services);
 	}
-	if (!routed && model.source === THIRD_PARTY_SOURCE) throw missingKey(id);
 	if (hasEnded(model, routed, now()))
 		throw new AiError(
 			"deprecatedModel",
 			`${id} was ${model.deprecated ? `deprecated on ${model.deprecated}` : "removed"}. See the model catalog for alternatives, or serve it here by a route that names it (ROUTES)`,
 		);
 	return model;
+}
+
+/**
+ * Throws 2021 for a known model of a third party that nothing serves. The product checks the id, the body and then the credits, so whoever
+ * reads a body calls this after it.
+ */
+export function requireKey({ model, routed }: ResolvedModel): void {
+	if (!routed && model.source === THIRD_PARTY_SOURCE) throw missingKey(model.id);
 }
 
 /** Names of vendors' models, which coding agents and SDKs send by default: `gpt-5.6-sol`, `claude-opus-5-5`, `gemini-3.8-flash`, `o4-mini`. */

@@ -1,5 +1,5 @@
 /**
- * Runs one request. The steps, in order: `prepare` (authorize, plan, parse, fit, estimate), admit, dispatch, meter, write.
+ * Runs one request. The steps, in order: `prepare` (authorize, parse, fit, plan, estimate), admit, dispatch, meter, write.
  * `explain.ts` runs the same preparation without calling an engine. A step that fails throws an `AiError`, which the surface
  * renders.
  */

@@ -2,7 +2,11 @@ import { describe, expect, it } from "vitest";
 import { Catalog } from "../../src/models/catalog.ts";
 import { isServed } from "../../src/pipeline/is-served.ts";
 import type { Routing } from "../../src/pipeline/plan.ts";
-import { type AuthorizeServices, authorize as authorizeRouted } from "../../src/pipeline/resolve-model.ts";
+import {
+	type AuthorizeServices,
+	authorize as authorizeRouted,
+	requireKey,
+} from "../../src/pipeline/resolve-model.ts";
 
 const NOW = Date.parse("2026-11-21");
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -151,16 +155,17 @@ describe("a name that clients have built in", () => {
 
 describe("a third party's model", () => {
 	const CLAUDE = "anthropic/claude-haiku-4.5";
+	const required = (id: string): void => requireKey({ model: authorize(id, unserved), routed: undefined });
 
-	it("is found where something serves it", () => {
-		for (const which of [byRoute, byDefault]) expect(authorize(CLAUDE, which).id).toBe(CLAUDE);
+	it("is found, whatever serves it", () => {
+		for (const which of [byRoute, byDefault, unserved]) expect(authorize(CLAUDE, which).id).toBe(CLAUDE);
 	});
 
 	it("that nothing serves wants its author's key, or a route where there is no such key", () => {
-		expect(() => authorize(CLAUDE, unserved)).toThrow(
+		expect(() => required(CLAUDE)).toThrow(
 			"2021: Insufficient AI Gateway credits: nothing is set up here for anthropic (see PROVIDER_KEYS, or store a key in provider_configs of the gateway)",
 		);
-		expect(() => authorize("recraft/recraftv4", unserved)).toThrow(
+		expect(() => required("recraft/recraftv4")).toThrow(
 			"2021: Insufficient AI Gateway credits: nothing is set up here for recraft (see ROUTES)",
 		);
 	});

@@ -256,7 +256,7 @@ describe("a failure about a third party's model", () => {
 	it.each(cases)("of %s is v4's on the REST API", async (model, status, code, message) => {
 		const { post } = testGateway({ vars: VARS });
 		const envelope = { result: null, success: false, errors: [{ code, message }], messages: [] };
-		const native = await post("/run", { model, input: { messages: MESSAGES } });
+		const native = await post("/run", { model, input: { messages: MESSAGES, max_tokens: 9 } });
 		expect([native.status, await native.text()]).toEqual([status, JSON.stringify(envelope)]);
 		// OpenAI's SDKs read `error`.
 		const chat = await post("/v1/chat/completions", { model, messages: MESSAGES });
@@ -267,7 +267,7 @@ describe("a failure about a third party's model", () => {
 
 	it("of an address without a known model is the API's own", async () => {
 		const { post } = testGateway({ vars: VARS });
-		expect((await post("/run/anthropic/claude-haiku-4.5", { messages: MESSAGES })).status).toBe(402);
+		expect((await post("/run/anthropic/claude-haiku-4.5", { messages: MESSAGES, max_tokens: 9 })).status).toBe(402);
 		const response = await post("/run/nobody/nothing", { messages: MESSAGES });
 		expect(response.status).toBe(400);
 		expect(await response.json()).toMatchObject({ errors: [{ code: 7000 }] });
@@ -368,7 +368,7 @@ describe("a failure about a third party's model", () => {
 			new Request("https://workers-binding.ai/run?version=3", {
 				method: "POST",
 				headers: { "content-type": "application/json", "cf-consn-model-id": model },
-				body: JSON.stringify({ inputs: { messages: MESSAGES }, options: {} }),
+				body: JSON.stringify({ inputs: { messages: MESSAGES, max_tokens: 9 }, options: {} }),
 			}),
 			{ caller: CALLER },
 		);

@@ -3,7 +3,7 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import { type FieldNote, fieldNotes } from "../../core/field-notes.ts";
 import type { HttpServices } from "../../http/services.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import { resolveModel } from "../../pipeline/resolve-model.ts";
+import { requireKey, resolveModel } from "../../pipeline/resolve-model.ts";
 import { findKey } from "../../providers/provider-key.ts";
 import { customSlug } from "../providers/custom-providers.ts";
 import type { GatewayServices } from "../services.ts";
@@ -54,8 +54,9 @@ async function problemsOf(
 		try {
 			const id = compatModel(name, services);
 			if (findKey(keys, slugOf(id), undefined)) return undefined;
-			const { routed } = await resolveModel(await servedId(id, caller, services), caller, services);
-			return routed ? undefined : "nothing serves it here (see ROUTES)";
+			const resolved = await resolveModel(await servedId(id, caller, services), caller, services);
+			requireKey(resolved);
+			return resolved.routed ? undefined : "nothing serves it here (see ROUTES)";
 		} catch (thrown) {
 			if (thrown instanceof AiError && thrown.status < 500) return thrown.description;
 			throw toAiError(thrown);

@@ -21,7 +21,7 @@ import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
 import { isProductId, type Model } from "../../models/model.ts";
 import { modelSuggestion } from "../../pipeline/model-suggestion.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import { resolveModel } from "../../pipeline/resolve-model.ts";
+import { requireKey, resolveModel } from "../../pipeline/resolve-model.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
 import { MODEL_FIELDS, serving } from "../../retrieval/search/models.ts";
 import type { ConfigChanges } from "../../retrieval/search/read-config.ts";
@@ -88,11 +88,13 @@ async function requireModel(named: FieldModel, { caller, services }: CheckContex
 	const known = services.catalog.find(id);
 	// A key of the account serves models that no catalogue has.
 	if (isProviderModel(id)) return requireTask(named, known ?? services.catalog.adHoc(id), services);
-	const { model } = await serving(field, async () => resolveModel(id, caller, services));
+	const resolved = await serving(field, async () => resolveModel(id, caller, services));
+	const { model } = resolved;
 	// Each model of Workers AI that exists is in the catalogue: the pattern of a route also takes a misspelled id.
 	if (model.status === "adhoc" && isProductId(model.id) && !isInRoute(model.id, services))
 		throw invalidModel(field, `No such model ${model.id}${modelSuggestion(model.id, services)}`);
 	await requireTask(named, model, services);
+	requireKey(resolved);
 }
 
 const isInRoute = (id: string, { routing }: Pick<AppServices, "routing">): boolean =>

@@ -13,7 +13,7 @@ import { choosesModel } from "../../gateways/run/model-in-gateway.ts";
 import { isProviderModel } from "../../gateways/run/provider-names.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
 import { hasEnded } from "../../jobs/batches/records.ts";
-import { resolveModel } from "../../pipeline/resolve-model.ts";
+import { requireKey, resolveModel } from "../../pipeline/resolve-model.ts";
 import { inScope } from "../../responses/client/stored-responses.ts";
 import { type BatchCall, batchResults, createInlineBatch, inlineRecord } from "./manage-batch.ts";
 import { NATIVE_ENDPOINT } from "./native-endpoint.ts";
@@ -93,9 +93,10 @@ async function readRequests(
 		throw invalidInput(
 			`requests: expected 1 to ${max} requests${max < MAX_REQUESTS ? " without queueRequest" : ""}`,
 		);
-	if (!isProviderModel(model) && !choosesModel(model))
-		await loadDialect((await resolveModel(model, caller, services)).model);
-	return requests.map((request, index) => {
+	const resolved =
+		isProviderModel(model) || choosesModel(model) ? undefined : await resolveModel(model, caller, services);
+	if (resolved) await loadDialect(resolved.model);
+	const read = requests.map((request, index) => {
 		if (!isRecord(request)) throw invalidInput(`requests[${index}]: expected an object`);
 		const { external_reference: reference = null, ...input } = request;
 		if (reference !== null && typeof reference !== "string")
@@ -103,6 +104,8 @@ async function readRequests(
 		if (input.stream === true) throw invalidInput(`requests[${index}].stream: the queue has no streams`);
 		return { customId: JSON.stringify([index, reference]), body: { model, input } };
 	});
+	if (resolved) requireKey(resolved);
+	return read;
 }
 
 async function poll(

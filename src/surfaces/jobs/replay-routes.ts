@@ -17,7 +17,7 @@ import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { type BatchRecord, hasEnded } from "../../jobs/batches/records.ts";
 import { noSuchBatch } from "../../jobs/client/jobs.ts";
-import { resolveModel } from "../../pipeline/resolve-model.ts";
+import { requireKey, resolveModel } from "../../pipeline/resolve-model.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
 import { logsOf } from "../gateway/log-access.ts";
@@ -178,7 +178,9 @@ async function create(c: Context, call: AppCall): Promise<Response> {
 /** Throws the failure that each line would have. A gateway may have a key for a provider's model, or choose the model itself. */
 async function requireChat(named: string, { caller, services }: AppCall): Promise<void> {
 	if (isProviderModel(named) || choosesModel(named)) return;
-	await onlyFor(OPENAI_CHAT)((await resolveModel(named, caller, services)).model);
+	const resolved = await resolveModel(named, caller, services);
+	await onlyFor(OPENAI_CHAT)(resolved.model);
+	requireKey(resolved);
 }
 
 /** Also of a gateway that was deleted: its replays can be deleted, too. */

@@ -4,7 +4,7 @@ import { onlyFor, type RouteDialect, requireModel } from "../../dialects/route-d
 import { readJson } from "../../http/body.ts";
 import { countRequest } from "../../http/count-request.ts";
 import { parse } from "../../pipeline/prepare.ts";
-import { type ResolvedModel, resolveModel } from "../../pipeline/resolve-model.ts";
+import { type ResolvedModel, requireKey, resolveModel } from "../../pipeline/resolve-model.ts";
 import { countInput } from "../../tasks/traits.ts";
 import { type CountedChat, type SearchFormat, withSearchTexts } from "../../websearch/with-web-search.ts";
 import type { AppCall } from "../route.ts";
@@ -37,10 +37,13 @@ export async function countBody(
 ): Promise<number> {
 	await countRequest("Token Count", caller, services);
 	const fields = requireModel(await readJson(c.req.raw, services));
-	const { model } = await resolveModel(fields.model, caller, services);
+	const resolved = await resolveModel(fields.model, caller, services);
+	const { model } = resolved;
 	const dialect = await onlyFor(route)(model);
 	const whole = complete ? await complete(fields) : fields;
 	const sent = { fields: { ...defaults, ...whole }, dialect };
 	const counted = await withSearchTexts(sent, { name: search, account: caller.account }, services);
-	return countPromptTokens(counted, { model, routed: undefined });
+	const tokens = await countPromptTokens(counted, { model, routed: undefined });
+	requireKey(resolved);
+	return tokens;
 }

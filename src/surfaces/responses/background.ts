@@ -10,7 +10,7 @@ import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import { parse } from "../../pipeline/prepare.ts";
-import { resolveModel } from "../../pipeline/resolve-model.ts";
+import { requireKey, resolveModel } from "../../pipeline/resolve-model.ts";
 import { createBackground } from "../../responses/background-request.ts";
 import { backgroundHandler, type RunRequest } from "../../responses/background-work.ts";
 import { runResponses } from "../../responses/run-model.ts";
@@ -35,8 +35,10 @@ export async function answerInBackground(c: Context, call: AppCall, fields: Fiel
 	const { background: _, ...engine } = context ? engineFields(fields, context) : fields;
 	// A gateway may have a key for a provider's model.
 	if (!isProviderModel(fields.model)) {
-		const { model } = await resolveModel(fields.model, caller, services);
+		const resolved = await resolveModel(fields.model, caller, services);
+		const { model } = resolved;
 		await parse({ fields: engine }, await onlyFor(RESPONSES_DIALECT)(model), { model, routed: undefined });
+		requireKey(resolved);
 	}
 	const endpoint = c.req.path.slice(c.req.path.indexOf("v1/"));
 	const response = await createBackground({ caller, context, fields, stateful, headers, endpoint }, services);
