@@ -239,7 +239,11 @@ export function createPersistent(
 		}),
 		otelExporter: new OtelExporter({
 			...flushing,
-			failed: (cause) => logFailure(new AiError("upstreamUnavailable", undefined, { cause }), ""),
+			failed(cause, collector) {
+				const error = new AiError("upstreamUnavailable", undefined, { cause });
+				error.place = collector;
+				logFailure(error, "");
+			},
 		}),
 		providerAccesses: new ProviderAccesses({ of: partOf((registry) => registry.providerAccess()), now }),
 		...(PUBLIC_INTERNET && {

@@ -66,6 +66,14 @@ interface FailedProvider {
 	host: string;
 }
 
+/** The collector of a gateway that did not receive an export. For the operator's log: its path and its headers may have secrets. */
+export interface FailedCollector {
+	account: string;
+	gateway: string;
+	export: "metrics" | "spans";
+	host: string;
+}
+
 /** State of the exchange when its request failed. */
 interface FailedExchange {
 	/** Calls of engines. */
@@ -111,8 +119,8 @@ export class AiError extends Error {
 	readonly field: string | undefined;
 	/** The request that failed, for the surface that renders the failure. Set when the exchange ends. */
 	exchange: FailedExchange | undefined;
-	/** The call of an engine, an object or a provider that failed, for the log. Set by the code that made the call. */
-	place: FailedCall | FailedObject | FailedProvider | FailedStore | undefined;
+	/** The call of an engine, an object, a provider or a collector that failed, for the log. Set by the code that made the call. */
+	place: FailedCall | FailedCollector | FailedObject | FailedProvider | FailedStore | undefined;
 
 	constructor(key: FailureKey, description?: string, options: AiErrorOptions = {}) {
 		const text = description ?? FAILURES[key].description;

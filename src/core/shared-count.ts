@@ -59,15 +59,24 @@ export class SharedCount {
 		this.#max = max;
 	}
 
-	/** Returns whether the amount was taken. */
+	/** Returns whether the amount was taken. Counts a refusal if it was not. */
 	tryTake(account: string, amount = 1): boolean {
+		const isTaken = this.takeIfFree(account, amount);
+		if (!isTaken) this.refuse();
+		return isTaken;
+	}
+
+	/** Returns whether the amount was taken. For a caller that tries again: it calls `refuse` when it gives up. */
+	takeIfFree(account: string, amount = 1): boolean {
 		const own = (this.#accounts.get(account) ?? 0) + amount;
-		if (own > this.#max - this.#used) {
-			this.#refused++;
-			return false;
-		}
+		if (own > this.#max - this.#used) return false;
 		this.add(account, amount);
 		return true;
+	}
+
+	/** Counts a refusal. */
+	refuse(): void {
+		this.#refused++;
 	}
 
 	/** Takes the amount in any case. */

@@ -84,7 +84,11 @@ export class ConnectionMemory {
 		const all = sum(sizes.values());
 		if (all > this.#maxCharacters) return false;
 		const added = () => sum([...sizes].map(([item, size]) => (this.#held.has(item) ? 0 : size)));
-		while (!bufferedBytes.tryTake(this.#account, added())) if (!this.#forgetOldest()) return false;
+		while (!bufferedBytes.takeIfFree(this.#account, added())) {
+			if (this.#forgetOldest()) continue;
+			bufferedBytes.refuse();
+			return false;
+		}
 		for (const [item, characters] of sizes) {
 			const held = this.#held.get(item) ?? { characters, uses: 0 };
 			held.uses++;

@@ -20,6 +20,17 @@ describe("a shared count", () => {
 		expect(counted.report()).toEqual({ name: "sockets", used: 10, limit: 12, refused: 2 });
 	});
 
+	it("counts one refusal for a caller that tries several times", () => {
+		const counted = count(2);
+		counted.take("busy");
+		for (let time = 0; time < 5; time++) expect(counted.takeIfFree("busy")).toBe(false);
+		expect(counted.report().refused).toBe(0);
+		counted.refuse();
+		expect(counted.report()).toMatchObject({ used: 1, refused: 1 });
+		counted.release("busy");
+		expect(counted.takeIfFree("busy")).toBe(true);
+	});
+
 	it("is free again after a release", () => {
 		const counted = count(2);
 		counted.take("busy");

@@ -267,7 +267,9 @@ describe("a failure about a third party's model", () => {
 
 	it("of an address without a known model is the API's own", async () => {
 		const { post } = testGateway({ vars: VARS });
-		expect((await post("/run/anthropic/claude-haiku-4.5", { messages: MESSAGES, max_tokens: 9 })).status).toBe(402);
+		expect(
+			(await post("/run/anthropic/claude-haiku-4.5", { messages: MESSAGES, max_tokens: 9 })).status,
+		).toBe(402);
 		const response = await post("/run/nobody/nothing", { messages: MESSAGES });
 		expect(response.status).toBe(400);
 		expect(await response.json()).toMatchObject({ errors: [{ code: 7000 }] });

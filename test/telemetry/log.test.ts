@@ -6,6 +6,8 @@ const lines: string[] = [];
 vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
 afterEach(() => void lines.splice(0));
 
+const OWN_ERROR = new Error("The collector answered with status 503");
+
 describe("logFailure", () => {
 	it("logs the place of a failure, and not its message", () => {
 		const cause = new TypeError("Traceback:\n    at prompt 'my secret prompt'\n    at key sk-1");
@@ -35,6 +37,12 @@ describe("logFailure", () => {
 			}),
 			place: { account: "a", gateway: "main", provider: "openai", host: "api.openai.com" },
 			expected: { code: 2005, failure: "providerUnreachable", cause: "TypeError" },
+		},
+		{
+			title: "the collector of a gateway that fails, and not its message",
+			error: new AiError("upstreamUnavailable", undefined, { cause: OWN_ERROR }),
+			place: { account: "a", gateway: "main", export: "spans" as const, host: "otlp.example" },
+			expected: { code: 7009, failure: "upstreamUnavailable", cause: "Error", at: expect.any(Array) },
 		},
 	])("logs $title", ({ error, place, expected }) => {
 		error.place = place;

@@ -6,11 +6,13 @@
  */
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { hasPassed } from "../../core/elapsed.ts";
+import type { FailedCollector } from "../../core/errors.ts";
 import { addGarbage } from "../../core/garbage.ts";
 import { counter, type Metric } from "../../core/metric.ts";
 import { exportBytes, runningExports } from "../../core/process-counts.ts";
 import { CounterSeries } from "../../core/series.ts";
 import { Breaker } from "../../fleet/breaker.ts";
+import { hostOf } from "../../fleet/health.ts";
 import { SHORT_CALLS } from "../../outbound/limits.ts";
 import { MAX_HOPS, withHops } from "../../outbound/passed-headers.ts";
 import { shortCall } from "../../outbound/short-call.ts";
@@ -29,7 +31,7 @@ interface CollectorCallsServices {
 	now(): number;
 	wait(milliseconds: number): Promise<void>;
 	/** Something was dropped. The cause contains no content of the request. */
-	failed(cause: unknown): void;
+	failed(cause: unknown, collector: FailedCollector): void;
 }
 
 /** Why it was not sent. `full`: too many calls or bytes are under way. `paused`: the collector has failed. `refused`: its address is not allowed. */
@@ -70,11 +72,11 @@ class CallPlaces {
 		return call;
 	}
 
-	/** Takes a place, which the end of the call releases too. */
+	/** Takes a place, which the end of the call releases too. A body that gets none now may get one later (`beginLater`). */
 	tryBegin(call: Call): boolean {
 		this.#endLost();
 		const { account, end } = call;
-		if (!runningExports.tryTake(account)) return false;
+		if (!runningExports.takeIfFree(account)) return false;
 		call.end = () => {
 			runningExports.release(account);
 			end();
@@ -87,6 +89,7 @@ class CallPlaces {
 			await this.#services.wait(milliseconds);
 			if (this.tryBegin(call)) return true;
 		}
+		runningExports.refuse();
 		return false;
 	}
 
@@ -107,13 +110,20 @@ class CallPlaces {
 interface CollectorAddress {
 	account: string;
 	target: OtelTarget;
-	kind: "metrics" | "spans";
+	kind: FailedCollector["export"];
+}
+
+/** The gateway whose requests are exported, and how it reaches the collector. */
+interface ExportSource {
+	gateway: string;
+	fetch: typeof globalThis.fetch;
 }
 
 /** One collector of an account, for one kind of bodies. */
 export class CollectorClient {
 	readonly account: string;
 	readonly #target: OtelTarget;
+	readonly #kind: CollectorAddress["kind"];
 	readonly #services: CollectorCallsServices;
 	readonly #places: CallPlaces;
 	readonly #count: (reason: DropReason) => void;
@@ -121,11 +131,12 @@ export class CollectorClient {
 	#loggedAt: number | undefined;
 
 	constructor(
-		{ account, target }: CollectorAddress,
+		{ account, kind, target }: CollectorAddress,
 		shared: { services: CollectorCallsServices; places: CallPlaces; count(reason: DropReason): void },
 	) {
 		this.account = account;
 		this.#target = target;
+		this.#kind = kind;
 		this.#services = shared.services;
 		this.#places = shared.places;
 		this.#count = shared.count;
@@ -137,29 +148,31 @@ export class CollectorClient {
 	}
 
 	/** Never rejects. */
-	async send(body: string, fetch: typeof globalThis.fetch): Promise<void> {
+	async send(body: string, source: ExportSource): Promise<void> {
+		const { gateway } = source;
 		const call = this.#places.tryAdd(this.account, body.length);
-		if (!call) return this.drop("full");
+		if (!call) return this.drop("full", { gateway });
 		try {
 			const isBegun = this.#places.tryBegin(call) || (await this.#places.beginLater(call));
-			if (isBegun) await this.#post(body, fetch);
-			else this.drop("full");
+			if (isBegun) await this.#post(body, source);
+			else this.drop("full", { gateway });
 		} finally {
 			this.#places.end(call);
 		}
 	}
 
 	/** A body was not sent. `cause`: for the log, unless the log has had a line of the collector lately. */
-	drop(reason: DropReason, cause?: unknown): void {
+	drop(reason: DropReason, { gateway, cause }: Pick<ExportSource, "gateway"> & { cause?: unknown }): void {
 		this.#count(reason);
 		const now = this.#services.now();
 		if (cause === undefined || !hasPassed(LOG_MS, this.#loggedAt, now)) return;
 		this.#loggedAt = now;
-		this.#services.failed(cause);
+		const { account } = this;
+		this.#services.failed(cause, { account, gateway, export: this.#kind, host: hostOf(this.#target.url) });
 	}
 
-	async #post(body: string, fetch: typeof globalThis.fetch): Promise<void> {
-		if (this.isPaused) return this.drop("paused");
+	async #post(body: string, { gateway, fetch }: ExportSource): Promise<void> {
+		if (this.isPaused) return this.drop("paused", { gateway });
 		const since = this.#services.now();
 		this.#breaker.start(since);
 		try {
@@ -168,7 +181,7 @@ export class CollectorClient {
 			this.#breaker.succeed(this.#services.now(), since);
 		} catch (cause) {
 			this.#breaker.fail(this.#services.now(), since);
-			this.drop("failed", cause);
+			this.drop("failed", { gateway, cause });
 		}
 	}
 }

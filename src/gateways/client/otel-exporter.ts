@@ -2,6 +2,7 @@
  * Sends the spans and the metrics of requests to the collectors of their gateways, in the background. A collector that fails never affects a
  * request: what it does not take is dropped and counted ({@link CollectorCalls}).
  */
+import type { FailedCollector } from "../../core/errors.ts";
 import { type Flushes, FlushSchedule, type FlushServices } from "../../core/flush-schedule.ts";
 import type { Metric } from "../../core/metric.ts";
 import { SharedCount } from "../../core/shared-count.ts";
@@ -17,7 +18,7 @@ const MAX_COLLECTORS = 1_000;
 
 interface OtelExporterServices extends FlushServices {
 	/** Something was dropped. The cause contains no content of the request. */
-	failed(cause: unknown): void;
+	failed(cause: unknown, collector: FailedCollector): void;
 }
 
 /** How collectors may be reached. */
@@ -30,7 +31,8 @@ interface CollectorAccess {
 interface Metrics {
 	histograms: Histograms;
 	flushes: Flushes;
-	fetch: typeof fetch;
+	/** Of the latest request. */
+	source: { gateway: string; fetch: typeof fetch };
 }
 
 export class OtelExporter {
@@ -54,20 +56,20 @@ export class OtelExporter {
 
 	/** Never throws. */
 	export(request: EndedRequest, { fetch, problem }: CollectorAccess): void {
-		const { account } = request.exchange;
+		const { account, gateway } = request.exchange;
 		let body: string | undefined;
 		for (const target of request.settings.otel ?? []) {
 			const spans = this.#calls.collectorOf({ account, target, kind: "spans" });
 			// The address was stored before, when the rules may have differed.
 			const reason = problem(target.url);
 			if (reason !== undefined) {
-				spans.drop("refused", new Error(reason));
+				spans.drop("refused", { gateway, cause: new Error(reason) });
 				continue;
 			}
-			if (spans.isPaused) spans.drop("paused");
+			if (spans.isPaused) spans.drop("paused", { gateway });
 			else {
 				body ??= JSON.stringify(otlpTraces(request));
-				this.#services.waitUntil(spans.send(body, fetch));
+				this.#services.waitUntil(spans.send(body, { gateway, fetch }));
 			}
 			const url = metricsUrl(target.url);
 			if (url === undefined) continue;
@@ -80,26 +82,28 @@ export class OtelExporter {
 	}
 
 	#measure(request: EndedRequest, collector: CollectorClient, fetch: typeof globalThis.fetch): void {
-		const metrics = this.#metrics.get(collector) ?? this.#open(collector, fetch);
+		const { gateway } = request.exchange;
+		const source = { gateway, fetch };
+		const metrics = this.#metrics.get(collector) ?? this.#open(collector, source);
 		if (!metrics) {
-			collector.drop("full", new Error("Too many collectors"));
+			collector.drop("full", { gateway, cause: new Error("Too many collectors") });
 			return;
 		}
-		metrics.fetch = fetch;
+		metrics.source = source;
 		metrics.histograms.add(request);
 		if (metrics.flushes.state === undefined) metrics.flushes.start(METRICS_WAIT_MS);
 	}
 
-	#open(collector: CollectorClient, fetch: typeof globalThis.fetch): Metrics | undefined {
+	#open(collector: CollectorClient, source: Metrics["source"]): Metrics | undefined {
 		if (!this.#collectors.tryTake(collector.account)) return undefined;
 		const histograms = new Histograms();
 		const metrics: Metrics = {
 			histograms,
-			fetch,
+			source,
 			flushes: new FlushSchedule(this.#services).flushesOf({
 				step: async () => {
 					if (!histograms.isEmpty)
-						await collector.send(JSON.stringify(histograms.take(this.#services.now())), metrics.fetch);
+						await collector.send(JSON.stringify(histograms.take(this.#services.now())), metrics.source);
 					return histograms.isEmpty ? undefined : METRICS_WAIT_MS;
 				},
 				// `send` never rejects.

@@ -9,7 +9,7 @@ const address = (account: string, name = "a") =>
 function world(answer: (url: string) => Response | Promise<Response>) {
 	let now = 1_000_000;
 	const called: string[] = [];
-	const failures: unknown[] = [];
+	const failures: { cause: unknown; collector: object }[] = [];
 	const waits = { ms: [] as number[], work: async (): Promise<void> => {} };
 	const calls = new CollectorCalls({
 		now: () => now,
@@ -17,7 +17,7 @@ function world(answer: (url: string) => Response | Promise<Response>) {
 			waits.ms.push(milliseconds);
 			return waits.work();
 		},
-		failed: (cause) => failures.push(cause),
+		failed: (cause, collector) => failures.push({ cause, collector }),
 	});
 	const fetch = async (input: RequestInfo | URL): Promise<Response> => {
 		called.push(new URL(String(input)).hostname);
@@ -29,7 +29,7 @@ function world(answer: (url: string) => Response | Promise<Response>) {
 			now += milliseconds;
 		},
 		send: (account: string, name = "a", body = "{}") =>
-			calls.collectorOf(address(account, name)).send(body, fetch),
+			calls.collectorOf(address(account, name)).send(body, { gateway: "main", fetch }),
 		drops: () =>
 			Object.fromEntries(
 				(calls.metrics()[0]?.samples ?? []).map(([{ account, reason }, count]) => [
@@ -90,6 +90,45 @@ describe("the calls of collectors", () => {
 		gate.resolve(new Response());
 		await Promise.all(sent);
 		expect([runningExports.report().used, exportBytes.report().used]).toEqual([0, 0]);
+	});
+
+	it("are counted as refused once for each body, not for each time that it asks for a place", async () => {
+		runningExports.limitTo(2);
+		const gate = Promise.withResolvers<Response>();
+		const { drops, send, waits } = world(() => gate.promise.then(() => new Response()));
+		const { refused } = runningExports.report();
+		const sent = [send("acme"), send("acme"), send("acme")];
+		await Promise.all(sent.slice(1));
+		expect(waits.ms).toHaveLength(10);
+		expect(drops()).toEqual({ "acme full": 2 });
+		expect(runningExports.report().refused - refused).toBe(2);
+		gate.resolve(new Response());
+		await sent[0];
+	});
+
+	it("that get a place later are not counted as refused", async () => {
+		runningExports.limitTo(2);
+		const gate = Promise.withResolvers<Response>();
+		const { called, send, waits } = world(() => gate.promise.then(() => new Response()));
+		const { refused } = runningExports.report();
+		const sent = [send("acme"), send("acme")];
+		waits.work = async () => {
+			gate.resolve(new Response());
+			await sent[0];
+		};
+		await Promise.all(sent);
+		expect([called.length, runningExports.report().refused - refused]).toEqual([2, 0]);
+	});
+
+	it("that fail name the gateway and the host to the operator, not the path, which may have a secret", async () => {
+		const { calls, failures } = world(refusing);
+		const url = "https://user:password@otlp.example:4318/secret-path/v1/traces?key=secret";
+		const target = { url, authorization: "Bearer secret", headers: { "x-key": "secret" } };
+		const client = calls.collectorOf({ account: "acme", target, kind: "spans" });
+		await client.send("{}", { gateway: "main", fetch: async () => refusing() });
+		const collector = { account: "acme", gateway: "main", export: "spans", host: "otlp.example:4318" };
+		expect(failures).toEqual([{ cause: expect.any(Error), collector }]);
+		expect(String(failures[0]?.cause)).toBe("Error: The collector answered with status 503");
 	});
 
 	it("pause after five failures in turn, and one call after the pause decides", async () => {
