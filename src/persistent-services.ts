@@ -6,7 +6,7 @@ import { DirectoryCache } from "./accounts/client/directory-cache.ts";
 import { DIRECTORY_NAME } from "./accounts/durable/directory.ts";
 import { createPools } from "./backends/create-pools.ts";
 import { type Bindings, objectNames, olderAccounts, requireObjects } from "./config/bindings.ts";
-import { objectEraser, streamRunObjects, withCountedObjects } from "./config/counted-objects.ts";
+import { countObject, objectEraser, streamRunObjects, withCountedObjects } from "./config/counted-objects.ts";
 import { type Config, type DevelopmentConfig, isForDevelopment } from "./config/index.ts";
 import { limitProcess } from "./config/process-limits.ts";
 import {
@@ -218,7 +218,7 @@ export function createPersistent(
 		gateways: new Gateways({
 			registry: (account) => GATEWAYS.getByName(account),
 			now,
-			requireObject: (name) => void GATEWAY.getByName(name),
+			requireObject: (name) => void countObject("GATEWAY", name, checks),
 			open: gatewayRules.anyGateway,
 			...hint,
 		}),

@@ -42,27 +42,33 @@ export const withCountedObjects = <T extends Pick<Bindings, CountedBinding>>(
 ): T => ({
 	...bindings,
 	...Object.fromEntries(
-		Object.entries(ACCOUNTS).map(([binding, accountOf]) => {
+		Object.keys(ACCOUNTS).map((binding) => {
 			const name = binding as CountedBinding;
-			return [name, countedNamespace(bindings[name], { name, accountOf, ...checks })];
+			return [name, countedNamespace(name, bindings[name], checks)];
 		}),
 	),
 });
 
-interface Counting extends ObjectChecks {
-	name: CountedBinding;
-	accountOf(name: string): string;
+/** Records a call of the object, or throws 3040 (429) if it may not be opened. Returns its account and its {@link objectKey}. */
+export function countObject(
+	binding: CountedBinding,
+	name: string,
+	{ openObjects }: Pick<ObjectChecks, "openObjects">,
+): Pick<CountedObject, "account" | "key"> {
+	const [account, key] = [ACCOUNTS[binding](name), objectKey(binding, name)];
+	openObjects.requireCall(key, account);
+	return { account, key };
 }
 
 /** The gateway calls these objects by their names only. */
 const countedNamespace = (
+	binding: CountedBinding,
 	namespace: Pick<DurableObjectNamespace, "getByName">,
-	{ name: binding, accountOf, ...checks }: Counting,
+	checks: ObjectChecks,
 ): Pick<DurableObjectNamespace, "getByName"> => ({
 	getByName(name) {
-		const account = accountOf(name);
-		checks.openObjects.requireCall(objectKey(binding, name), account);
-		return countedStub(namespace.getByName(name), { ...checks, account, key: objectKey(binding, name) });
+		const object = countObject(binding, name, checks);
+		return countedStub(namespace.getByName(name), { ...checks, ...object });
 	},
 });
 

@@ -1,6 +1,6 @@
 /** Each class of objects is counted before its object is opened, so that no class can take all files of the process. */
 import { describe, expect, it } from "vitest";
-import { withCountedObjects } from "../../src/config/counted-objects.ts";
+import { countObject, withCountedObjects } from "../../src/config/counted-objects.ts";
 import { OpenObjects } from "../../src/core/open-objects.ts";
 import wrangler from "../../wrangler.jsonc?raw";
 
@@ -55,4 +55,13 @@ describe("the objects of each class", () => {
 			getByName(isByName ? "calm/1" : "calm").call();
 		},
 	);
+
+	it("are counted by a check alone", () => {
+		const openObjects = new OpenObjects({ max: 1, now: () => 0 });
+		const check = (name: string) => countObject("GATEWAY", name, { openObjects });
+		expect(check("a/x")).toEqual({ account: "a", key: "GATEWAY/a/x" });
+		check("a/x");
+		expect(openObjects.report().used).toBe(1);
+		expect(() => check("b/x")).toThrow(expect.objectContaining({ key: "outOfCapacity", status: 429 }));
+	});
 });
