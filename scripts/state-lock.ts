@@ -8,7 +8,7 @@ import { createConnection, createServer } from "node:net";
 import { join } from "node:path";
 import { codeOf } from "./file-failure.ts";
 import { makeFolder } from "./make-folder.ts";
-import { writeFailure } from "./write-failure.ts";
+import { removeIfPossible, writeFailure } from "./write-failure.ts";
 
 const BUSY = 5;
 /** The operating systems' limit for the path of a socket. */
@@ -52,7 +52,7 @@ export async function lockState(folder: string): Promise<LockedState> {
 		reloadSocket,
 		servedBy: (pids) => writeFileSync(pidFile, `${pids.join(" ")}\n`),
 		unlock() {
-			for (const path of [socket, reloadSocket, pidFile]) rmSync(path, { force: true });
+			for (const path of [socket, reloadSocket, pidFile]) removeIfPossible(path);
 			release();
 		},
 	};
@@ -101,7 +101,7 @@ async function lockSocket(path: string): Promise<() => void> {
 	server.unref();
 	// The socket's file outlives a process that ends without a release, for example because its port is in use. The lock on
 	// `lock.sqlite` does not, so that file stays: without it, two processes could lock two files of its name.
-	const remove = () => rmSync(path, { force: true });
+	const remove = () => removeIfPossible(path);
 	process.once("exit", remove);
 	return () => {
 		process.off("exit", remove);

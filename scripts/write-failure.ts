@@ -17,15 +17,15 @@ export function writeFailure(folder: string): NodeJS.ErrnoException | undefined 
 	} catch (error) {
 		return error as NodeJS.ErrnoException;
 	} finally {
-		removeIfThere(file);
+		removeIfPossible(file);
 	}
 }
 
 /** The system refuses also the removal where it refuses the write. */
-function removeIfThere(file: string): void {
+export function removeIfPossible(file: string): void {
 	try {
 		rmSync(file, { force: true });
 	} catch {
-		// Nothing was written.
+		// The disk is read-only, or the rights were changed.
 	}
 }

@@ -1,6 +1,6 @@
 /**
  * The free space of the disk with the accounts. A part of it is a reserve for the ledger: below it, logs, caches, resumable streams and
- * stored responses are not written. Unknown, as on Cloudflare: everything is written.
+ * stored responses are not written. A disk that cannot be written has the limit 0. Unknown, as on Cloudflare: everything is written.
  */
 import type { CountReport } from "./shared-count.ts";
 
@@ -16,7 +16,7 @@ class DiskSpace {
 		this.#latest = report;
 	}
 
-	/** The reserve is in use. */
+	/** The reserve is in use, or nothing can be written. */
 	get isLow(): boolean {
 		return this.#latest !== undefined && this.#latest.used > this.#latest.limit;
 	}

@@ -1,6 +1,6 @@
 /**
- * The caller of an open websocket. Its token was verified at the handshake and may be revoked later, so each frame needs a verification that
- * is at most a second old. A socket whose token is refused is closed.
+ * The caller of an open websocket. Its token was verified at the handshake and may be revoked later, so each frame of the caller and each frame of
+ * an answer needs a verification that is at most a second old. A socket whose token is refused is closed.
  */
 import type { Ledgers } from "../accounts/admission.ts";
 import { GatewayRequired, refuseElsewhere } from "../accounts/bound-gateway.ts";

@@ -75,7 +75,9 @@ describe("a full disk", () => {
 		expect(refused.status).toBe(503);
 		expect(refused.headers.get("retry-after")).toBe("10");
 		expect(await refused.json()).toMatchObject({
-			error: { message: 'The disk of the gateway is full: it stores no responses. Send "store": false' },
+			error: {
+				message: 'The disk of the gateway is full or read-only: it stores no responses. Send "store": false',
+			},
 		});
 		expect(requests).toHaveLength(0);
 		expect((await post("/v1/responses", { model: MODEL, input: "Hi", store: false })).status).toBe(200);
@@ -115,7 +117,7 @@ describe("a full disk", () => {
 		};
 		await expect(call(broken)).rejects.toMatchObject({
 			...{ code: 7009, status: 503, retryAfter: 10 },
-			message: expect.stringContaining("The disk of the gateway is full"),
+			message: expect.stringContaining("The disk of the gateway is full or read-only"),
 		});
 		diskSpace.set(undefined);
 		await expect(call(broken)).rejects.toMatchObject({ code: 7009, status: 502 });

@@ -1,7 +1,7 @@
 /** Sockets that are open when their token is revoked: of a live model, of Responses, and AI Gateway's universal one. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { wireOf } from "../../src/surfaces/binding/binding.ts";
-import { CALLER, completion, DONE, delta, events, finish, upstream, usage } from "../gateway.ts";
+import { CALLER, completion, DONE, delta, events, finish, liveEvents, upstream, usage } from "../gateway.ts";
 import { ADMIN, type ClosedGateway, closedGateway, json } from "../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
@@ -139,6 +139,36 @@ describe.each(Object.entries(KINDS))("an open socket of %s", (_, kind) => {
 		if (kind.frame instanceof Uint8Array) client.send();
 		else await answered(client, kind.last);
 		await expect(Promise.race([client.closed, Promise.resolve("open")])).resolves.toBe("open");
+	});
+});
+
+const STREAMS: Readonly<Record<string, Pick<Kind, "path" | "frame"> & { part: RegExp }>> = {
+	Responses: { ...(KINDS.Responses as Kind), part: /output_text\.delta/ },
+	"the universal one": {
+		...(KINDS["the universal one"] as Kind),
+		frame: JSON.stringify({
+			type: "universal.create",
+			request: { ...UNIVERSAL_STEP, query: { prompt: "Hi", stream: true } },
+		}),
+		part: /universal\.stream/,
+	},
+};
+
+describe.each(Object.entries(STREAMS))("a stream on an open socket of %s", (_, kind) => {
+	it("ends with 1008 at its next event if the token is deleted, and its engine's call ends", async () => {
+		const engine = liveEvents();
+		const here = closedGateway({ vars: VARS, fetch: upstream(() => engine.response).fetch });
+		const client = await open(here, { ...kind, last: kind.part }, await here.createToken(["Workers AI Run"]));
+		client.send();
+		engine.send(delta("Hello"));
+		await answered(client, kind.part);
+		await here.send(`/tokens/${await tokenId(here)}`, ADMIN, { method: "DELETE" });
+		laterThanVerification();
+		client.frames.length = 0;
+		engine.send(delta("more"));
+		expect((await client.closed).code).toBe(1008);
+		expect(client.frames.filter((frame) => kind.part.test(JSON.stringify(frame)))).toEqual([]);
+		await engine.cancelled;
 	});
 });
 

@@ -44,8 +44,12 @@ const MAX_EVENT = 8 * 1024 * 1024;
 interface Answering {
 	/** The result is a promise if the frame waits for its time. */
 	send(frame: string): Promise<void> | undefined;
+	/** Throws `AiError` if the token is not valid any more. Called before each frame of an answer. */
+	requireFrame(): Promise<unknown>;
 	/** A frame gets this error. Closes the socket if the gateway has refused too many by itself. */
 	countError(error: AiError): void;
+	/** Sends the error. Closes the socket if its token is refused. */
+	fail(error: AiError, metadata?: Metadata): Promise<void>;
 }
 
 const Frame = lazy(() =>
@@ -74,14 +78,21 @@ function serve({ close, closed, receive, send }: OpenSocket, context: SocketCont
 	const { ledgers, limits } = context.services;
 	const holds = new FrameHolds(context.caller.account, closed);
 	const refusedFrames = new RefusedFrames(context.services.now, close);
+	let open = 0;
+	let isClosing = false;
 	const answering: Answering = {
 		send,
+		requireFrame: () => frameCaller(context.caller, ledgers),
 		countError(error) {
 			if (isRefusedFrame(error)) refusedFrames.add();
 		},
+		async fail(error, metadata) {
+			await sendFailure(error, answering, metadata);
+			if (!isTokenRefused(error)) return;
+			isClosing = true;
+			close(POLICY_VIOLATION, TOKEN_REFUSED);
+		},
 	};
-	let open = 0;
-	let isClosing = false;
 	receive((data) => {
 		if (isClosing) return;
 		if (open >= MAX_WAITING_FRAMES)
@@ -98,10 +109,7 @@ function serve({ close, closed, receive, send }: OpenSocket, context: SocketCont
 			async (thrown) => {
 				const error = toAiError(thrown);
 				answering.countError(error);
-				await sendFailure(error, answering);
-				if (!isTokenRefused(error)) return;
-				isClosing = true;
-				close(POLICY_VIOLATION, TOKEN_REFUSED);
+				await answering.fail(error);
 			},
 		);
 		void answered.finally(() => {
@@ -154,7 +162,7 @@ async function answer(
 		metadata = { ...metadataOf(response), ...(eventId !== undefined && { eventId }) };
 		await sendAnswer(response, metadata, { account: context.caller.account, ...answering });
 	} catch (thrown) {
-		await sendFailure(toAiError(thrown), answering, metadata);
+		await answering.fail(toAiError(thrown), metadata);
 	}
 }
 
@@ -168,10 +176,12 @@ function metadataOf({ headers }: Response): Metadata {
 	};
 }
 
+type SentAnswering = Pick<Answering, "requireFrame" | "send"> & { account: string };
+
 async function sendAnswer(
 	response: Response,
 	metadata: Metadata,
-	{ account, send }: Pick<Answering, "send"> & { account: string },
+	{ account, requireFrame, send }: SentAnswering,
 ): Promise<void> {
 	const { eventId } = metadata;
 	const isStream = response.headers.get("content-type")?.startsWith(SSE_CONTENT_TYPE) && response.body;
@@ -179,8 +189,9 @@ async function sendAnswer(
 		const head = response.ok
 			? { type: "universal.created", metadata }
 			: { type: "universal.error", metadata: { ...metadata, statusCode: response.status } };
-		return sendInOneFrame(response, head, { account, send });
+		return sendInOneFrame(response, head, { account, requireFrame, send });
 	}
+	await requireFrame();
 	await send(JSON.stringify({ type: "universal.created", metadata }));
 	let events: string[] = [];
 	let size = 0;
@@ -191,16 +202,19 @@ async function sendAnswer(
 		if (size > MAX_EVENT) throw tooLong("An event of the answer", MAX_EVENT);
 		const complete = events;
 		events = [];
-		for (const data of complete)
-			if (!isDone(data))
-				await send(
-					JSON.stringify({
-						type: "universal.stream",
-						metadata: { eventId },
-						response: parseJson(data) ?? data,
-					}),
-				);
+		for (const data of complete) {
+			if (isDone(data)) continue;
+			await requireFrame();
+			await send(
+				JSON.stringify({
+					type: "universal.stream",
+					metadata: { eventId },
+					response: parseJson(data) ?? data,
+				}),
+			);
+		}
 	}
+	await requireFrame();
 	await send(JSON.stringify({ type: "universal.done", metadata }));
 }
 
@@ -208,11 +222,13 @@ async function sendAnswer(
 async function sendInOneFrame(
 	response: Response,
 	head: object,
-	{ account, send }: Pick<Answering, "send"> & { account: string },
+	{ account, requireFrame, send }: SentAnswering,
 ): Promise<void> {
 	const hold = new BufferHold(account);
 	try {
-		await send(await frameOf(response, head, hold));
+		const frame = await frameOf(response, head, hold);
+		await requireFrame();
+		await send(frame);
 	} finally {
 		hold.release();
 	}

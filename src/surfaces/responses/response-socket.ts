@@ -246,7 +246,7 @@ async function relay(
 	fields: Record<string, unknown>,
 	context: FrameContext,
 ): Promise<void> {
-	const { lane, memory, refuse, send } = context;
+	const { call, lane, memory, refuse, send } = context;
 	const extra = lane === undefined ? {} : { stream_id: lane };
 	if (!response.ok || !response.body) {
 		const body: unknown = await response.json().catch(() => undefined);
@@ -265,6 +265,7 @@ async function relay(
 			start = end;
 			if (!data) continue;
 			if (ENDS.has(data.type)) memory.remember(fields, data.response);
+			await frameCaller(call.caller, call.services.ledgers);
 			await send({ ...data, ...extra });
 		}
 		if (splitter.heldBytes > MAX_EVENT_BYTES)

@@ -35,12 +35,14 @@ describe("the watch of the disk", () => {
 		await once(worker, "listening");
 		const lines: string[] = [];
 		let free = 500 * MIB;
+		let failure: Error | undefined;
 		const stop = watchDisk({
 			folder: "/state",
 			sockets: [socket],
 			reserveBytes: () => 100 * MIB,
 			log: { error: (line: string) => void lines.push(line) } as never,
 			read: () => ({ total: GIB, free }),
+			write: () => failure,
 		});
 		const report = { name: "disk_bytes", limit: 924 * MIB, refused: 0 };
 		await expect.poll(() => reports).toEqual([{ counts: [{ ...report, used: 524 * MIB }] }]);
@@ -53,6 +55,15 @@ describe("the watch of the disk", () => {
 		vi.advanceTimersByTime(1_000);
 		await expect.poll(() => reports.at(-1)).toEqual({ counts: [{ ...report, used: 924 * MIB }] });
 		expect(lines).toHaveLength(2);
+		failure = Object.assign(new Error("write"), { code: "EROFS" });
+		vi.advanceTimersByTime(6_000);
+		await expect.poll(() => reports.at(-1)).toEqual({ counts: [{ ...report, used: 924 * MIB, limit: 0 }] });
+		expect(lines).toHaveLength(3);
+		expect(lines[2]).toContain("/state cannot be written: the disk is read-only (EROFS)");
+		failure = undefined;
+		vi.advanceTimersByTime(1_000);
+		await expect.poll(() => reports.at(-1)).toEqual({ counts: [{ ...report, used: 924 * MIB }] });
+		expect(lines).toHaveLength(4);
 		stop();
 		worker.close();
 	});

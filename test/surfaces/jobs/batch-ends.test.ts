@@ -70,7 +70,10 @@ describe("a batch", () => {
 		expect(requests).toHaveLength(0);
 		expect(await gateway.openai.batches.retrieve(batch.id)).toMatchObject({
 			status: "in_progress",
-			waiting: { code: 7009, message: "The disk of the gateway is full: it cannot write its accounts" },
+			waiting: {
+				code: 7009,
+				message: "The disk of the gateway is full or read-only: it cannot write its accounts",
+			},
 		});
 		diskSpace.set(undefined);
 		await gateway.runAll();
