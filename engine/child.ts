@@ -2,11 +2,13 @@
  * The process of one model. It loads the model, runs batches one after the other, and ends with its parent. A run of an encoder can only be
  * ended by ending the process, which is why each model has one of its own.
  */
-import { sentenceOf } from "./failure.ts";
-import type { FromProcess, ToProcess } from "./model.ts";
+import { modelFailure, ownFault } from "./failure.ts";
+import type { FailureCause, FromProcess, ToProcess } from "./model.ts";
 import { type LoadedModel, loadModel } from "./tasks.ts";
 
 const send = (message: FromProcess): void => void process.send?.(message);
+
+const causeOf = (error: unknown): FailureCause => ({ message: modelFailure(error), fault: ownFault(error) });
 
 let model: LoadedModel | undefined;
 const interrupts = new Map<number, () => void>();
@@ -20,7 +22,7 @@ async function run(id: number, items: Extract<ToProcess, { kind: "run" }>["items
 		});
 		send({ kind: "done", id, results });
 	} catch (error) {
-		send({ kind: "failed", id, message: sentenceOf(error) });
+		send({ kind: "failed", id, ...causeOf(error) });
 	} finally {
 		interrupts.delete(id);
 	}
@@ -34,7 +36,7 @@ process.on("message", (message: ToProcess) => {
 					model = loaded;
 					send({ kind: "loaded" });
 				},
-				(error: unknown) => send({ kind: "unreadable", message: sentenceOf(error) }),
+				(error: unknown) => send({ kind: "unreadable", ...causeOf(error) }),
 			);
 			break;
 		case "run":

@@ -21,7 +21,9 @@ export async function readBody(incoming: IncomingMessage, request: Request): Pro
 			throw refuse("The form cannot be read");
 		}
 	}
-	const text = await textIn(incoming);
+	const text = await textIn(incoming).catch((error: unknown) => {
+		throw error instanceof EngineFailure ? error : new EngineFailure("cancelled", "The caller has left");
+	});
 	let body: unknown;
 	try {
 		body = JSON.parse(text);

@@ -1,8 +1,8 @@
 /** The child process of a model: started, loaded, called, and killed if it is stuck. */
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
-import { EngineFailure } from "./failure.ts";
-import type { EngineModel, FromProcess, Item, Result, ToProcess } from "./model.ts";
+import { EngineFailure, logFault } from "./failure.ts";
+import type { EngineModel, FailureCause, FromProcess, Item, Result, ToProcess } from "./model.ts";
 
 export interface ProcessLimits {
 	/** Milliseconds without an answer or a token after which a process counts as stuck. */
@@ -110,7 +110,7 @@ export class ModelProcess {
 					resolve();
 				} else if (message.kind === "unreadable") {
 					clearTimeout(timer);
-					reject(this.#unreadable(message.message));
+					reject(this.#internal(message) ?? this.#unreadable(message.message));
 					this.kill();
 				} else this.#receive(message);
 			});
@@ -131,7 +131,10 @@ export class ModelProcess {
 		this.#runs.delete(message.id);
 		if (message.kind === "done") run.resolve(message.results);
 		else
-			run.reject(new EngineFailure("weights_unreadable", `${this.#model.name} failed: ${message.message}`));
+			run.reject(
+				this.#internal(message) ??
+					new EngineFailure("weights_unreadable", `${this.#model.name} failed: ${message.message}`),
+			);
 	}
 
 	#send(message: ToProcess): void {
@@ -154,6 +157,17 @@ export class ModelProcess {
 		const how = this.#isStuck ? "it did not answer, and was ended" : `exit ${signalCode ?? exitCode}`;
 		const line = this.#lastLine ? `: ${this.#lastLine}` : "";
 		return new ProcessEnded(`the process of ${this.#model.name} has ended (${how})${line}`, this.#isStuck);
+	}
+
+	/** A fault of the engine's own code is logged. `undefined`: the model has failed. */
+	#internal({ fault }: FailureCause): EngineFailure | undefined {
+		if (!fault) return undefined;
+		logFault(fault);
+		const { name } = this.#model;
+		return new EngineFailure(
+			"internal",
+			`The engine has failed with ${name}: the log of the gateway has the place`,
+		);
 	}
 
 	#unreadable(reason: string): EngineFailure {

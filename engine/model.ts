@@ -1,4 +1,5 @@
 /** What the engine knows about a model, and what passes between its server and the process of a model. */
+import type { Fault } from "./failure.ts";
 
 export const TASKS = [
 	"embeddings",
@@ -99,11 +100,18 @@ export type ToProcess =
 	| { kind: "run"; id: number; items: Item[] }
 	| { kind: "cancel"; id: number };
 
+export interface FailureCause {
+	/** A failure of the model, or of its files. */
+	message: string;
+	/** The engine's own code has failed instead. */
+	fault: Fault | undefined;
+}
+
 export type FromProcess =
 	| { kind: "progress"; part: number }
 	| { kind: "loaded" }
-	| { kind: "unreadable"; message: string }
+	| ({ kind: "unreadable" } & FailureCause)
 	/** A token was generated: the process is not stuck. */
 	| { kind: "token"; id: number }
 	| { kind: "done"; id: number; results: Result[] }
-	| { kind: "failed"; id: number; message: string };
+	| ({ kind: "failed"; id: number } & FailureCause);

@@ -5,7 +5,7 @@
 import { EngineFailure } from "./failure.ts";
 import type { Metrics } from "./metrics.ts";
 import type { EngineModel, EngineTask, Item, Result } from "./model.ts";
-import { ModelProcess, type ProcessLimits } from "./model-process.ts";
+import { ModelProcess, ProcessEnded, type ProcessLimits } from "./model-process.ts";
 import { ModelQueue } from "./model-queue.ts";
 
 export interface PoolLimits extends ProcessLimits {
@@ -93,7 +93,11 @@ export class ModelPool {
 	}
 
 	async load(name: string): Promise<void> {
-		await this.#processOf(this.#named(name));
+		try {
+			await this.#processOf(this.#named(name));
+		} catch (error) {
+			throw error instanceof ProcessEnded ? new EngineFailure("engine_unavailable", error.message) : error;
+		}
 	}
 
 	unload(name: string): void {

@@ -143,8 +143,8 @@ export class Sidecar {
 			started: () => this.#sendModels(server),
 			ended() {},
 			said(line) {
-				const [, state] = /^model: (.+)$/.exec(line) ?? [];
-				if (state !== undefined) log(state);
+				const [, kind, text] = /^(model|fault): (.+)$/.exec(line) ?? [];
+				if (text !== undefined) log(kind === "fault" ? `${NAME} has failed: ${text}` : text);
 			},
 		});
 		return server;

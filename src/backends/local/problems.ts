@@ -15,6 +15,7 @@ const FAILURE_OF_CODE: Readonly<Record<string, FailureKey>> = {
 	weights_unreadable: "upstreamUnavailable",
 	invalid_input: "engineRefused",
 	task_unsupported: "engineRefused",
+	internal: "executionFailed",
 	engine_unavailable: "upstreamUnavailable",
 };
 
@@ -24,6 +25,7 @@ const LASTING: ReadonlySet<string> = new Set([
 	"weights_unavailable",
 	"no_room",
 	"weights_unreadable",
+	"internal",
 ]);
 
 /** Problems of weights: later calls succeed as soon as the files are here. Until then an open circuit would say that the engine fails. */

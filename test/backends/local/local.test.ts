@@ -58,6 +58,7 @@ describe("a call", () => {
 		["weights_unavailable", 502, "upstreamUnavailable", 7009, true, undefined],
 		["no_room", 507, "upstreamUnavailable", 7009, true, undefined],
 		["weights_unreadable", 500, "upstreamUnavailable", 7009, true, false],
+		["internal", 500, "executionFailed", 5001, true, false],
 		["engine_unavailable", 503, "upstreamUnavailable", 7009, false, false],
 	])("has the sentence of a problem: %s", async (code, status, key, number, isLasting, health) => {
 		const message = "The weights of X are not on this machine: run `npx ganglion models pull X`";

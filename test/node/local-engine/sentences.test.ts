@@ -1,7 +1,9 @@
-/** Errors of the libraries that run ONNX models: what callers and logs see of them. */
+/** Errors while ONNX models run: what callers and logs see of those of the libraries, and of those of the engine's own code. */
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
-import { sentenceOf } from "../../../engine/failure.ts";
-import { logitsOf } from "../../../engine/numbers.ts";
+import { modelFailure, ownFault } from "../../../engine/failure.ts";
+import { logitsOf, meanOf } from "../../../engine/numbers.ts";
 
 const failureOf = (code: () => unknown): unknown => {
 	try {
@@ -28,11 +30,43 @@ it.each([
 		"Unsupported model type: gpt9",
 	],
 ])("of %s", (_, code, sentence) => {
-	expect(sentenceOf(failureOf(code))).toBe(sentence);
+	const error = failureOf(code);
+	expect([modelFailure(error), ownFault(error)]).toEqual([sentence, undefined]);
+});
+
+it("an error of the engine's own code is its fault, and has a place, but not the message", () => {
+	const error = failureOf(() => meanOf(absent as never, undefined, 0));
+	expect(error).toBeInstanceOf(TypeError);
+	const fault = ownFault(error);
+	expect(fault).toMatchObject({ name: "TypeError" });
+	expect(fault?.frames[0]).toMatch(/^at (?:Module\.)?meanOf \(.*numbers\.ts:\d+:\d+\)$/);
+	expect(JSON.stringify(fault)).not.toContain((error as Error).message);
+});
+
+it.each([
+	[
+		"of a library that own code has called",
+		`at read (LIBRARY/models.js:1:2)\n    at run (OWN/tasks.js:3:4)`,
+		false,
+	],
+	[
+		"of own code that a library has called",
+		`at run (OWN/tasks.js:3:4)\n    at read (LIBRARY/models.js:1:2)`,
+		true,
+	],
+	["of the runtime in own code", `at new Float32Array (<anonymous>)\n    at OWN/tasks.js:3:4`, true],
+	["of the runtime in a library", `at JSON.parse (<anonymous>)\n    at async LIBRARY/models.js:3:4`, false],
+])("an error %s", (_, frames, isOwn) => {
+	const own = pathToFileURL(join(import.meta.dirname, "../../../engine")).href;
+	const stack = frames.replaceAll("OWN", own).replaceAll("LIBRARY", `${own}/node_modules/library`);
+	const error = Object.assign(new TypeError("x of undefined"), {
+		stack: `TypeError: x of undefined\n    ${stack}`,
+	});
+	expect(ownFault(error) !== undefined).toBe(isOwn);
 });
 
 it("of a value that is no error", () => {
-	expect(sentenceOf("[object Object]")).toBe(FORM);
+	expect([modelFailure("[object Object]"), ownFault("[object Object]")]).toEqual([FORM, undefined]);
 });
 
 it.each([
