@@ -39,10 +39,11 @@ export interface RecordingOptions {
 	folder?: string;
 	/**
 	 * `once` (default): calls without a recording are recorded. `replay`: they fail. `record`: the calls of each test that runs are recorded
-	 * again. `prune`: as `replay`, and recordings that no test uses are removed. `off`. In CI, all but `off` are `replay`. The environment
-	 * variable GANGLION_RECORDINGS has precedence.
+	 * again. `strict`: as `replay`, and a file of tests fails if it has a recording that no test uses. `prune`: as `replay`, and such
+	 * recordings are removed. `off`. In CI, `once`, `record` and `prune` are `replay`. The environment variable GANGLION_RECORDINGS has
+	 * precedence.
 	 */
-	mode?: "replay" | "once" | "record" | "prune" | "off";
+	mode?: "replay" | "strict" | "once" | "record" | "prune" | "off";
 	/** Fields of inputs that are not compared, such as `messages.*.id`. */
 	ignore?: string[];
 	/** Streams are replayed at this multiple of their recorded speed. Default: without waiting. */

@@ -43,13 +43,18 @@ export async function recorderServices(binding: RecordedBinding): Promise<Servic
 	const { folder, roots, ...others } = settings;
 	const name = serviceName(binding);
 	const disk = `${name}:files`;
-	if (settings.mode === "prune") refuseSharedFolder(file, settings);
+	if (settings.mode === "prune" || settings.mode === "strict") refuseSharedFolder(file, settings);
+	const withoutTests = filesWithoutTests(settings);
+	if (settings.mode === "strict" && withoutTests.length > 0)
+		throw new Error(
+			`GANGLION_RECORDINGS=strict: ${shownFolder(settings)} has recordings of files of tests that no longer exist: delete ${withoutTests.join(", ")}`,
+		);
 	makeFolder(folder);
 	const recorder: RecorderWorkerSettings = {
 		...others,
 		...{ file: file.replace(RUNNER, "vitest"), folder: shownFolder(settings), roots },
 		secrets: secretsOf(source),
-		withoutTests: filesWithoutTests(settings),
+		withoutTests,
 	};
 	const parts: Partial<WorkerService> = {
 		compatibilityFlags: ["nodejs_compat"],
@@ -70,17 +75,17 @@ export async function recorderServices(binding: RecordedBinding): Promise<Servic
 const RUNNER = /^vitest-plugin-runner-?/;
 
 /** The name of the Worker under test by the folder of its recordings, shared by the projects of a run. */
-const pruned = new Map<string, string>();
+const owners = new Map<string, string>();
 
 /** Each project of vitest has a session of its own, which does not know what the others use. */
 export function refuseSharedFolder(worker: string, settings: RecordingSettings): void {
 	if (!RUNNER.test(worker)) return;
-	const other = pruned.get(settings.folder) ?? worker;
-	pruned.set(settings.folder, other);
+	const other = owners.get(settings.folder) ?? worker;
+	owners.set(settings.folder, other);
 	if (other === worker) return;
 	const [first, second] = [other, worker].map((name) => JSON.stringify(name.replace(RUNNER, "")));
 	throw new Error(
-		`GANGLION_RECORDINGS=prune: the projects ${first} and ${second} of vitest share ${shownFolder(settings)}, and one would remove what only the other uses: set options.recordings.folder of one`,
+		`GANGLION_RECORDINGS=${settings.mode}: the projects ${first} and ${second} of vitest share ${shownFolder(settings)}, and each does not know what the other uses: set options.recordings.folder of one`,
 	);
 }
 
@@ -89,6 +94,7 @@ const shownFolder = ({ folder, roots: [root = ""] }: RecordingSettings): string 
 
 const ACTIONS = {
 	replay: "is answered from the recordings",
+	strict: "is answered from the recordings, and a file of tests with an unused one fails,",
 	once: "is answered from the recordings, and records other calls,",
 	record: "records all calls again",
 	prune:

@@ -1,5 +1,6 @@
 /** A file of recordings, and what this session has recorded for it. */
 import { hasPassed } from "../../src/core/elapsed.ts";
+import { withLock } from "./file-lock.ts";
 import {
 	type Answer,
 	type Call,
@@ -8,15 +9,7 @@ import {
 	readRecordings,
 	writeRecordings,
 } from "./recording-file.ts";
-
-/** Files by name. */
-export interface RecordingStore {
-	/** A text that changes with the file: its time and its size. `undefined`: no such file. */
-	stamp(name: string): Promise<string | undefined>;
-	/** `undefined`: no such file. */
-	read(name: string): Promise<string | undefined>;
-	write(name: string, text: string): Promise<void>;
-}
+import type { RecordingStore } from "./recording-store.ts";
 
 export interface FileParts {
 	store: RecordingStore;
@@ -117,38 +110,50 @@ export class RecordedFile {
 		const own = { beganAt: this.#parts.now() };
 		this.#current = own;
 		try {
-			// Another session may have written the file.
-			const recordings = new Map(await this.read(true));
-			for (const [key, { test = "" }] of recordings) if (this.#dropped.has(test)) recordings.delete(key);
-			for (const [key, { call, answers }] of this.#recorded)
-				recordings.set(key, {
-					...call,
-					answers: [...answers].sort(([a], [b]) => a - b).map(([, answer]) => answer),
-				});
-			const version = this.#version;
-			await this.#replace(recordings);
-			const isLate = this.#written > version;
-			this.#written = version;
-			if (version === this.#version && this.#writing === 1) {
-				// The file has all of it.
-				this.#recorded.clear();
-				this.#dropped.clear();
-			}
-			return isLate;
+			return await withLock(this.name, this.#parts, () => this.#merge());
 		} finally {
 			this.#writing--;
 			if (this.#current === own) this.#current = undefined;
 		}
 	}
 
+	/** Adds what was recorded to the file, which another session may have written. Returns whether a later text was written meanwhile. */
+	async #merge(): Promise<boolean> {
+		const recordings = new Map(await this.read(true));
+		for (const [key, { test = "" }] of recordings) if (this.#dropped.has(test)) recordings.delete(key);
+		for (const [key, { call, answers }] of this.#recorded)
+			recordings.set(key, {
+				...call,
+				answers: [...answers].sort(([a], [b]) => a - b).map(([, answer]) => answer),
+			});
+		const version = this.#version;
+		await this.#replace(recordings);
+		const isLate = this.#written > version;
+		this.#written = version;
+		if (version === this.#version && this.#writing === 1) {
+			// The file has all of it.
+			this.#recorded.clear();
+			this.#dropped.clear();
+		}
+		return isLate;
+	}
+
+	/** A file without recordings is removed. */
 	async #replace(recordings: Recordings): Promise<void> {
-		await this.#parts.store.write(this.name, writeRecordings(recordings));
+		const { store } = this.#parts;
+		if (recordings.size === 0) await store.remove(this.name);
+		else await store.write(this.name, writeRecordings(recordings));
 		// The stamp after the write may be that of a write of another session.
 		this.#known = undefined;
 	}
 
 	/** The recordings that were neither used nor made since the last call of this method. `remove`: from the file. */
-	async takeUnused(isOver: (recording: Recording) => boolean, remove: boolean): Promise<Recording[]> {
+	takeUnused(isOver: (recording: Recording) => boolean, remove: boolean): Promise<Recording[]> {
+		const take = (): Promise<Recording[]> => this.#takeUnused(isOver, remove);
+		return remove ? withLock(this.name, this.#parts, take) : take();
+	}
+
+	async #takeUnused(isOver: (recording: Recording) => boolean, remove: boolean): Promise<Recording[]> {
 		const recordings = new Map(await this.read(remove));
 		const unused = [...recordings].filter(([key, recording]) => !this.#used.has(key) && isOver(recording));
 		this.#used.clear();

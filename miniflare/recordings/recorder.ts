@@ -92,7 +92,7 @@ export class Recorder {
 		return test === undefined ? outside : this.#newScope(outside.file, test);
 	}
 
-	/** The tests of a file have ended: names the recordings that none of them needs. */
+	/** The tests of a file have ended: names the recordings that none of them needs. Throws this as an error in the mode `strict`. */
 	async end(name: string, { others, passed }: EndedTests): Promise<void> {
 		const { settings, warn } = this.#parts;
 		const { file } = this.#scopeOf(name);
@@ -106,21 +106,24 @@ export class Recorder {
 		// The test of such a call may have a new name, and then the recordings of the old one are still needed.
 		const hasMissed = this.#missed.delete(name);
 		const removes = settings.mode === "prune" && !hasMissed;
+		let unused: Recording[];
 		try {
-			const unused = await file.takeUnused(isOver, removes);
-			if (unused.length === 0) return;
-			const named = unused.slice(0, NAMED).map(describeCall).join(", ");
-			const further = unused.length > NAMED ? `, and ${unused.length - NAMED} more` : "";
-			const count = `${unused.length} unused recording${unused.length === 1 ? "" : "s"}`;
-			if (removes) return warn(`${count} removed from ${this.#pathOf(file)}: ${named}${further}`);
-			const cure =
-				settings.mode === "prune"
-					? "Nothing was removed, because a call had no recording: its test may have a new name"
-					: `GANGLION_RECORDINGS=prune removes ${unused.length === 1 ? "it" : "them"}`;
-			warn(`${this.#pathOf(file)} has ${count}: ${named}${further}. ${cure}`);
+			unused = await file.takeUnused(isOver, removes);
 		} catch (error) {
-			warn(`${this.#pathOf(file)} ${(error as Error).message}`);
+			return warn(`${this.#pathOf(file)} ${(error as Error).message}`);
 		}
+		if (unused.length === 0) return;
+		const named = unused.slice(0, NAMED).map(describeCall).join(", ");
+		const further = unused.length > NAMED ? `, and ${unused.length - NAMED} more` : "";
+		const count = `${unused.length} unused recording${unused.length === 1 ? "" : "s"}`;
+		if (removes) return warn(`${count} removed from ${this.#pathOf(file)}: ${named}${further}`);
+		const cure =
+			settings.mode === "prune"
+				? "Nothing was removed, because a call had no recording: its test may have a new name"
+				: `GANGLION_RECORDINGS=prune removes ${unused.length === 1 ? "it" : "them"}`;
+		const line = `${this.#pathOf(file)} has ${count}: ${named}${further}. ${cure}`;
+		if (settings.mode === "strict") throw new Error(line);
+		warn(line);
 	}
 
 	#newScope(file: RecordedFile, test?: string): Scope {

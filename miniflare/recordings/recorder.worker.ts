@@ -3,8 +3,8 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import { unwrappedResponse } from "../../src/surfaces/rpc/unwrapped-response.ts";
 import { type WebSearchRequest, type WireParams, webSearchCall } from "../web-search-call.ts";
 import { WireGateway } from "../wire-gateway.ts";
-import type { RecordingStore } from "./recorded-file.ts";
 import { type EndedTests, Recorder, type RecorderSettings } from "./recorder.ts";
+import type { RecordingStore } from "./recording-store.ts";
 import { nameOf } from "./test-names.ts";
 
 export interface RecorderWorkerSettings extends RecorderSettings {
@@ -78,6 +78,10 @@ function storeIn(files: Fetcher): RecordingStore {
 		async write(name, text) {
 			const { ok, status } = await files.fetch(address(name), { method: "PUT", body: text });
 			if (!ok) throw new Error(`cannot be written: status ${status}`);
+		},
+		async remove(name) {
+			const { ok, status } = await files.fetch(address(name), { method: "DELETE" });
+			if (!ok && status !== 404) throw new Error(`cannot be removed: status ${status}`);
 		},
 	};
 }

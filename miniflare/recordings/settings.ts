@@ -23,8 +23,8 @@ export interface RecordingSettings {
 const VARIABLE = "GANGLION_RECORDINGS";
 const DEFAULT_FOLDER = "recordings";
 
-const Mode = z.enum(["replay", "once", "record", "prune", "off"], {
-	error: 'expected "replay", "once", "record", "prune" or "off"',
+const Mode = z.enum(["replay", "strict", "once", "record", "prune", "off"], {
+	error: 'expected "replay", "strict", "once", "record", "prune" or "off"',
 });
 
 const PATH = /^[^.]+(?:\.[^.]+)*$/;
@@ -74,4 +74,4 @@ export function readRecordingOption(
 
 /** A build must not change the files that it checks. */
 const inCi = (mode: z.infer<typeof Mode>, { CI }: Env): z.infer<typeof Mode> =>
-	mode !== "off" && typeof CI === "string" && isOn(CI) ? "replay" : mode;
+	mode !== "off" && mode !== "strict" && typeof CI === "string" && isOn(CI) ? "replay" : mode;

@@ -44,6 +44,12 @@ describe("the option recordings", () => {
 		]);
 	});
 
+	it("is strict also in CI, and by the variable", () => {
+		expect(read({ mode: "strict" }, { CI: "true" })?.mode).toBe("strict");
+		expect(read("answers", { GANGLION_RECORDINGS: "strict" })?.mode).toBe("strict");
+		expect(read("answers", { CI: "true" })?.mode).toBe("replay");
+	});
+
 	it("is off with the mode off", () => {
 		expect(read({ mode: "off" }, { CI: "true" })).toBeUndefined();
 		expect(read("answers", { GANGLION_RECORDINGS: "off" })).toBeUndefined();
@@ -55,7 +61,7 @@ describe("the option recordings", () => {
 		[
 			{ mode: "all" },
 			{},
-			'dev.options.recordings.mode: expected "replay", "once", "record", "prune" or "off"',
+			'dev.options.recordings.mode: expected "replay", "strict", "once", "record", "prune" or "off"',
 		],
 		[{ ignore: ["a..b"] }, {}, "dev.options.recordings.ignore[0]: expected a path such as messages.*.id"],
 		[{ speed: 0 }, {}, "dev.options.recordings.speed: expected more than 0, found 0"],
@@ -63,7 +69,7 @@ describe("the option recordings", () => {
 		[
 			"a",
 			{ GANGLION_RECORDINGS: "all" },
-			'GANGLION_RECORDINGS: expected "replay", "once", "record", "prune" or "off"',
+			'GANGLION_RECORDINGS: expected "replay", "strict", "once", "record", "prune" or "off"',
 		],
 	])("refuses %j with %j", (option, env, problem) => {
 		expect(() => read(option, env)).toThrow(problem);
@@ -93,6 +99,6 @@ it("is refused in the mode prune if two projects of vitest share its folder", ()
 	prune("vitest-plugin-runner-e2e", "own");
 	prune("app", "shared");
 	expect(() => prune("vitest-plugin-runner-e2e", "shared")).toThrow(
-		'GANGLION_RECORDINGS=prune: the projects "unit" and "e2e" of vitest share shared/AI, and one would remove what only the other uses: set options.recordings.folder of one',
+		'GANGLION_RECORDINGS=prune: the projects "unit" and "e2e" of vitest share shared/AI, and each does not know what the other uses: set options.recordings.folder of one',
 	);
 });
