@@ -1,14 +1,13 @@
 /**
- * The ids of all vectors of an index, and the object that has each. A list reads a snapshot: ids that were deleted since then stay until it
- * expires.
+ * The ids of all vectors of an index, and the object that has each. A list reads a snapshot: an id that is deleted stays until each list that
+ * began before has expired. So a list writes nothing, and works on a full disk.
  */
-import { cursorOf, type ListPosition, readCursor, SNAPSHOT_MS } from "../cursor.ts";
-import { cursorInvalid } from "../failures.ts";
+import { cursorOf, readCursor, SNAPSHOT_MS } from "../cursor.ts";
 import type { VectorListQuery, VectorPage } from "../records.ts";
 
 /**
- * Written by mutations. `created`, `deleted`: numbers of mutations; `deleted` is null for a vector that exists. A row dies when its vector is
- * deleted and no snapshot has it, or with the index.
+ * Written by mutations. `created`, `deleted`: numbers of mutations; `deleted` is null for a vector that exists. A row dies some time after its
+ * vector is deleted ({@link DELETIONS}), or with the index.
  */
 const IDS = `CREATE TABLE IF NOT EXISTS ids (
 	id TEXT NOT NULL,
@@ -18,8 +17,8 @@ const IDS = `CREATE TABLE IF NOT EXISTS ids (
 	PRIMARY KEY (id, created)
 ) WITHOUT ROWID`;
 const DELETED = "CREATE INDEX IF NOT EXISTS ids_by_deletion ON ids (deleted) WHERE deleted IS NOT NULL";
-/** Written by the first page of a list that has further ones. A row dies when it expires. `mutation`: the last one that it contains. */
-const SNAPSHOTS = `CREATE TABLE IF NOT EXISTS snapshots (
+/** Written by each mutation that deletes vectors. A row dies when it expires, and with it the ids that the mutation has deleted. */
+const DELETIONS = `CREATE TABLE IF NOT EXISTS deletions (
 	mutation INTEGER PRIMARY KEY,
 	expires_at INTEGER NOT NULL
 )`;
@@ -31,7 +30,7 @@ export class IdTable {
 
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
-		sql.exec(`${IDS}; ${DELETED}; ${SNAPSHOTS}`);
+		sql.exec(`${IDS}; ${DELETED}; ${DELETIONS}`);
 		this.#counts = this.#readCounts();
 	}
 
@@ -69,29 +68,24 @@ export class IdTable {
 	}
 
 	/** `found`: ids that exist, with their objects. */
-	delete(found: ReadonlyMap<string, number>, mutation: number): void {
+	delete(found: ReadonlyMap<string, number>, { mutation, now }: { mutation: number; now: number }): void {
+		if (found.size === 0) return;
 		const json = JSON.stringify([...found.keys()]);
 		for (const shard of found.values()) this.#counts.set(shard, (this.#counts.get(shard) ?? 0) - 1);
-		if (this.#hasSnapshots())
-			this.#sql.exec(
-				"UPDATE ids SET deleted = ? WHERE deleted IS NULL AND id IN (SELECT value FROM json_each(?))",
-				mutation,
-				json,
-			);
-		else
-			this.#sql.exec(
-				"DELETE FROM ids WHERE deleted IS NULL AND id IN (SELECT value FROM json_each(?))",
-				json,
-			);
-	}
-
-	#hasSnapshots(): boolean {
-		return this.#sql.exec("SELECT 1 FROM snapshots LIMIT 1").toArray().length > 0;
+		this.#sql.exec(
+			"UPDATE ids SET deleted = ? WHERE deleted IS NULL AND id IN (SELECT value FROM json_each(?))",
+			mutation,
+			json,
+		);
+		this.#sql.exec("INSERT OR REPLACE INTO deletions VALUES (?, ?)", mutation, now + SNAPSHOT_MS);
 	}
 
 	/** `mutation`: the last one that is visible. Throws 40027 for a cursor whose snapshot has expired. */
 	list({ count, cursor }: VectorListQuery, { mutation, now }: { mutation: number; now: number }): VectorPage {
-		const { after, snapshot } = cursor === undefined ? { after: "", snapshot: mutation } : this.#open(cursor);
+		const { after, expiresAt, snapshot } =
+			cursor === undefined
+				? { after: "", snapshot: mutation, expiresAt: now + SNAPSHOT_MS }
+				: readCursor(cursor, now);
 		const visible = "created <= ? AND (deleted IS NULL OR deleted > ?)";
 		const ids = this.#sql
 			.exec<{ id: string }>(
@@ -109,45 +103,19 @@ export class IdTable {
 		const isTruncated = ids.length > count;
 		const page = ids.slice(0, count);
 		if (!isTruncated) return { ids: page, totalCount };
-		const expiresAt = this.#keep(snapshot, now);
-		return {
-			ids: page,
-			totalCount,
-			next: { cursor: cursorOf({ snapshot, after: page.at(-1) ?? "" }), expiresAt },
-		};
-	}
-
-	#keep(snapshot: number, now: number): number {
-		const { expires_at } = this.#sql
-			.exec<{ expires_at: number }>(
-				"INSERT INTO snapshots VALUES (?, ?) ON CONFLICT (mutation) DO UPDATE SET mutation = mutation RETURNING expires_at",
-				snapshot,
-				now + SNAPSHOT_MS,
-			)
-			.one();
-		return expires_at;
-	}
-
-	#open(cursor: string): ListPosition {
-		const position = readCursor(cursor);
-		const known = this.#sql.exec("SELECT 1 FROM snapshots WHERE mutation = ?", position.snapshot).toArray();
-		if (known.length === 0) throw cursorInvalid();
-		return position;
+		const next = { cursor: cursorOf({ snapshot, expiresAt, after: page.at(-1) ?? "" }), expiresAt };
+		return { ids: page, totalCount, next };
 	}
 
 	nextExpiry(): number | undefined {
 		const [row] = this.#sql
-			.exec<{ at: number | null }>("SELECT min(expires_at) AS at FROM snapshots")
+			.exec<{ at: number | null }>("SELECT min(expires_at) AS at FROM deletions")
 			.toArray();
 		return row?.at ?? undefined;
 	}
 
 	deleteExpired(now: number): void {
-		this.#sql.exec("DELETE FROM snapshots WHERE expires_at <= ?", now);
-		const oldest = this.#sql
-			.exec<{ mutation: number | null }>("SELECT min(mutation) AS mutation FROM snapshots")
-			.one().mutation;
-		if (oldest === null) this.#sql.exec("DELETE FROM ids WHERE deleted IS NOT NULL");
-		else this.#sql.exec("DELETE FROM ids WHERE deleted <= ?", oldest);
+		this.#sql.exec("DELETE FROM deletions WHERE expires_at <= ?", now);
+		this.#sql.exec("DELETE FROM ids WHERE deleted < (SELECT ifnull(min(mutation), 9e15) FROM deletions)");
 	}
 }

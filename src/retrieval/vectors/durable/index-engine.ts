@@ -165,7 +165,7 @@ export class IndexEngine {
 		await Promise.all(others.map((at) => further(this.#state, at).removeVectors(idsAt(at))));
 		transaction(() => {
 			shard.remove(idsAt(0));
-			this.#ids.delete(found, mutation);
+			this.#ids.delete(found, { mutation, now: this.#services.now() });
 		});
 	}
 

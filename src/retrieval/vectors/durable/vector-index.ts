@@ -67,11 +67,7 @@ export abstract class VectorIndexObject extends DurableObject implements ShardCa
 	}
 
 	list(query: VectorListQuery): Promise<IndexAnswer<VectorPage>> {
-		return this.#answer(async (engine) => {
-			const page = engine.list(query);
-			await this.#schedule(engine);
-			return page;
-		});
+		return this.#answer((engine) => engine.list(query));
 	}
 
 	info(): Promise<IndexAnswer<VectorIndexInfo>> {

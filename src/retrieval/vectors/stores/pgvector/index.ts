@@ -173,7 +173,8 @@ class PgvectorStore implements VectorStore {
 		const { deleted, snapshots, vectors } = this.#tables;
 		return this.#transaction(async (run) => {
 			const { mutations, vectors: current } = await this.#state(run, "FOR SHARE");
-			const position = cursor === undefined ? { snapshot: mutations, after: "" } : readCursor(cursor);
+			const position =
+				cursor === undefined ? { snapshot: mutations, after: "" } : readCursor(cursor, this.#services.now());
 			const snapshot = String(position.snapshot);
 			const totalCount = cursor === undefined ? current : await this.#snapshotVectors(run, snapshot);
 			const rows = await run<{ id: string }>(
@@ -191,7 +192,8 @@ class PgvectorStore implements VectorStore {
 				...[this.#object, snapshot, String(totalCount), String(this.#services.now() + SNAPSHOT_MS)],
 			);
 			const after = ids.at(-1) ?? "";
-			const next = { cursor: cursorOf({ ...position, after }), expiresAt: kept?.expires_at ?? 0 };
+			const expiresAt = kept?.expires_at ?? 0;
+			const next = { cursor: cursorOf({ ...position, expiresAt, after }), expiresAt };
 			return { ids, totalCount, next };
 		});
 	}

@@ -5,7 +5,7 @@
  * A write of more than {@link WRITE_BYTES} goes in several requests, and becomes visible part by part. If one fails, the parts before it stay.
  */
 import { cursorOf, readCursor, SNAPSHOT_MS } from "../../cursor.ts";
-import { cursorInvalid, tooManyMetadataIndexes } from "../../failures.ts";
+import { tooManyMetadataIndexes } from "../../failures.ts";
 import { changedProperties, selectedConditions } from "../../properties.ts";
 import type {
 	MetadataIndex,
@@ -243,10 +243,9 @@ class QdrantStore implements VectorStore {
 	async list({ count, cursor }: VectorListQuery): Promise<VectorPage> {
 		const { listedUntil } = await this.#state.read();
 		const now = this.#services.now();
-		const position = cursor === undefined ? undefined : readCursor(cursor);
+		const position = cursor === undefined ? undefined : readCursor(cursor, now);
 		const snapshot = position?.snapshot ?? nextTime(now);
 		const expiresAt = Math.floor(snapshot / MICROSECONDS) + SNAPSHOT_MS;
-		if (expiresAt <= now) throw cursorInvalid();
 		const must: QdrantCondition[] = [
 			{ key: "created", range: { lte: snapshot } },
 			{ should: [LIVE, { key: "deleted", range: { gt: snapshot } }] },
@@ -261,7 +260,7 @@ class QdrantStore implements VectorStore {
 		const ids = (result.points ?? []).map(({ payload }) => String(payload?.id));
 		const after = result.next_page_offset;
 		if (typeof after !== "string") return { ids, totalCount };
-		return { ids, totalCount, next: { cursor: cursorOf({ snapshot, after }), expiresAt } };
+		return { ids, totalCount, next: { cursor: cursorOf({ snapshot, expiresAt, after }), expiresAt } };
 	}
 
 	async metadataIndexes(): Promise<MetadataIndex[]> {

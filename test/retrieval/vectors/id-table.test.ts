@@ -1,0 +1,77 @@
+/** Lists of ids: they write nothing, so they work on a full disk, and show a snapshot for an hour. */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { IdTable } from "../../../src/retrieval/vectors/durable/id-table.ts";
+
+const HOUR = 60 * 60_000;
+
+/** A table in an empty object, and the statements that it runs. */
+const inTable = (
+	use: (table: IdTable, world: { queries: string[]; sql: SqlStorage }) => void,
+): Promise<void> =>
+	runInDurableObject(env.VECTOR_INDEX.getByName(crypto.randomUUID()), (_, { storage }) => {
+		const { sql } = storage;
+		const queries: string[] = [];
+		const exec = (query: string, ...bindings: unknown[]) => {
+			queries.push(query);
+			return sql.exec(query, ...bindings);
+		};
+		const table = new IdTable(Object.assign(Object.create(null), { exec }));
+		queries.length = 0;
+		use(table, { queries, sql });
+	});
+
+const rowsIn = (sql: SqlStorage): string[] =>
+	sql
+		.exec<{ id: string }>("SELECT id FROM ids ORDER BY id")
+		.toArray()
+		.map(({ id }) => id);
+
+it("a list of several pages only reads", () =>
+	inTable((table, { queries }) => {
+		for (const id of ["a", "b", "c"]) table.insert(id, 0, 1);
+		queries.length = 0;
+		const { next } = table.list({ count: 1 }, { mutation: 1, now: 0 });
+		table.list({ count: 1, cursor: next?.cursor ?? "" }, { mutation: 1, now: 1 });
+		expect(queries).not.toEqual([]);
+		for (const query of queries) expect(query).toMatch(/^SELECT /);
+	}));
+
+it("a list has what was deleted since its first page, for an hour, and the rows die after it", () =>
+	inTable((table, { sql }) => {
+		for (const id of ["a", "b", "c"]) table.insert(id, 0, 1);
+		const { next } = table.list({ count: 1 }, { mutation: 1, now: 0 });
+		const cursor = next?.cursor ?? "";
+		expect(next?.expiresAt).toBe(HOUR);
+		table.delete(new Map([["b", 0]]), { mutation: 2, now: HOUR - 2 });
+		const expected = { ids: ["b", "c"], totalCount: 3 };
+		expect(table.list({ count: 5, cursor }, { mutation: 2, now: HOUR - 1 })).toEqual(expected);
+		table.deleteExpired(HOUR - 1);
+		expect(table.list({ count: 5, cursor }, { mutation: 2, now: HOUR - 1 })).toEqual(expected);
+		expect(table.list({ count: 5 }, { mutation: 2, now: HOUR - 1 }).ids).toEqual(["a", "c"]);
+		expect(() => table.list({ count: 5, cursor }, { mutation: 2, now: HOUR })).toThrow("40027");
+		expect(table.nextExpiry()).toBe(2 * HOUR - 2);
+		table.deleteExpired(2 * HOUR - 2);
+		expect(rowsIn(sql)).toEqual(["a", "c"]);
+		expect(table.nextExpiry()).toBeUndefined();
+	}));
+
+it("an id that is deleted and added again is listed once by each list", () =>
+	inTable((table) => {
+		for (const id of ["a", "b"]) table.insert(id, 0, 1);
+		const { next } = table.list({ count: 1 }, { mutation: 1, now: 0 });
+		table.delete(new Map([["b", 0]]), { mutation: 2, now: 1 });
+		table.insert("b", 0, 3);
+		expect(table.list({ count: 5, cursor: next?.cursor ?? "" }, { mutation: 3, now: 2 }).ids).toEqual(["b"]);
+		expect(table.list({ count: 5 }, { mutation: 3, now: 2 })).toEqual({ ids: ["a", "b"], totalCount: 2 });
+		table.deleteExpired(2 * HOUR);
+		expect(table.list({ count: 5 }, { mutation: 3, now: 2 * HOUR }).ids).toEqual(["a", "b"]);
+	}));
+
+it("a deletion of ids that the index does not have keeps nothing", () =>
+	inTable((table, { queries }) => {
+		table.delete(new Map(), { mutation: 1, now: 0 });
+		expect(queries).toEqual([]);
+		expect(table.nextExpiry()).toBeUndefined();
+	}));
