@@ -31,7 +31,7 @@ const MAX_CONTROL_BYTES = 125;
 type Refusal = readonly [code: number, reason: string];
 const MALFORMED: Refusal = [
 	PROTOCOL_ERROR,
-	"the frame cannot be read: send it without compression or other extensions",
+	"the frame cannot be read: send it with a mask, and without compression or other extensions",
 ];
 const OVERSIZED: Refusal = [TOO_LARGE, "a message has at most 32 MiB and 4,096 parts"];
 const NO_SPACE: Refusal = [TRY_AGAIN_LATER, "there is no space for the message, please try again"];
@@ -119,12 +119,12 @@ export class CallerFrames {
 		return { passed: refusal ? frameAt : at, refusal };
 	}
 
-	#begin({ hasReservedBits, isLast, opcode, payloadBytes }: FrameHeader): Refusal | undefined {
+	#begin({ hasReservedBits, isLast, isMasked, opcode, payloadBytes }: FrameHeader): Refusal | undefined {
 		this.#isControl = opcode >= FIRST_CONTROL;
 		this.#isLast = isLast;
 		this.#remaining = payloadBytes;
 		// The gateway agrees to no extension (wrangler.jsonc).
-		if (hasReservedBits || !OPCODES.has(opcode)) return MALFORMED;
+		if (!isMasked || hasReservedBits || !OPCODES.has(opcode)) return MALFORMED;
 		if (this.#isControl) return isLast && payloadBytes <= MAX_CONTROL_BYTES ? undefined : MALFORMED;
 		if ((opcode === CONTINUATION) !== this.#parts > 0) return MALFORMED;
 		this.#parts++;

@@ -17,6 +17,8 @@ export interface FrameHeader {
 	opcode: number;
 	/** Of its message. */
 	isLast: boolean;
+	/** Each frame of a client is, and none of a server. */
+	isMasked: boolean;
 	/** Bits that only extensions use, such as compression. */
 	hasReservedBits: boolean;
 	payloadBytes: number;
@@ -38,12 +40,14 @@ export class FrameHeaders {
 		const [first = 0, second = 0] = this.#bytes;
 		const short = second & ~MASKED;
 		const lengthBytes = LENGTH_BYTES.get(short) ?? 0;
-		const keyBytes = (second & MASKED) === 0 ? 0 : KEY_BYTES;
+		const isMasked = (second & MASKED) !== 0;
+		const keyBytes = isMasked ? KEY_BYTES : 0;
 		if (this.#count < START_BYTES + lengthBytes + keyBytes) return;
 		this.#count = 0;
 		return {
 			opcode: first & OPCODE,
 			isLast: (first & FIN) !== 0,
+			isMasked,
 			hasReservedBits: (first & RESERVED) !== 0,
 			payloadBytes: this.#lengthOf(short, lengthBytes),
 		};

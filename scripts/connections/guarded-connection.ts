@@ -9,6 +9,7 @@
  * get no answer, so the guard closes the runtime's connection before.
  */
 import type { Socket } from "node:net";
+import { AnswerFrames } from "./answer-frames.ts";
 import { BodyRate } from "./body-rate.ts";
 import { callerAddress } from "./caller-address.ts";
 import { CallerFrames } from "./caller-frames.ts";
@@ -55,6 +56,9 @@ export class GuardedConnection implements Placed {
 	#isTunnel = false;
 	/** Of a websocket. */
 	#frames: CallerFrames | undefined;
+	readonly #answerFrames = new AnswerFrames();
+	/** A close frame that waits until the frame of an answer is complete: the caller could not read it within that one. */
+	#closing: { frame: Buffer; lingering: Lingering } | undefined;
 	/** The last bytes for the caller are written. */
 	#ending: Lingering | undefined;
 	#isClosed = false;
@@ -128,8 +132,9 @@ export class GuardedConnection implements Placed {
 	#receive(bytes: Buffer): void {
 		if (this.#isClosed) return;
 		this.#lastByteAt = this.#context.now();
-		if (this.#ending) {
-			if (this.#ending.drop(bytes.length, this.#lastByteAt)) this.close();
+		const lingering = this.#ending ?? this.#closing?.lingering;
+		if (lingering) {
+			if (lingering.drop(bytes.length, this.#lastByteAt)) this.close();
 		} else if (this.#frames) this.#frames.receive(bytes);
 		else if (this.#isTunnel) this.#forward(bytes);
 		else if (this.#unread) this.#keep(this.#unread, bytes);
@@ -247,18 +252,22 @@ export class GuardedConnection implements Placed {
 	/** Passes an answer on. */
 	#pass(bytes: Buffer): void {
 		this.#lastByteAt = this.#context.now();
-		if (!this.#caller.write(bytes)) {
-			this.unreadSince ??= this.#lastByteAt;
-			this.#runtime?.reading.stop("caller");
+		if (this.#closing) this.#passLast(bytes, this.#closing.frame);
+		else {
+			this.#write(bytes);
+			// The runtime would buffer the frames of a websocket.
+			if (this.#isTunnel) this.#answerFrames.follow(bytes);
+			else this.#followAnswers(bytes);
 		}
-		// The runtime would buffer the frames of a websocket.
-		if (this.#isTunnel) return;
+	}
+
+	#followAnswers(bytes: Buffer): void {
 		// Those of several answers are of the first one's caller.
 		if (this.#runtime) this.#pace.passed(bytes.length, this.#runtime.reading, this.#requests[0]?.paced);
 		try {
 			for (let unread = bytes; unread.length > 0 && !this.#isTunnel; ) {
 				unread = unread.subarray(this.#answer.push(unread));
-				if (this.#answer.kind === "upgrade") this.#beginFrames();
+				if (this.#answer.kind === "upgrade") this.#beginFrames(unread);
 				else if (this.#answer.hasEnded) this.#endAnswer();
 			}
 		} catch {
@@ -267,12 +276,33 @@ export class GuardedConnection implements Placed {
 		}
 	}
 
-	#beginFrames(): void {
+	#write(bytes: Buffer): void {
+		if (this.#caller.write(bytes)) return;
+		this.unreadSince ??= this.#lastByteAt;
+		this.#runtime?.reading.stop("caller");
+	}
+
+	/** Passes the rest of a frame. */
+	#passLast(bytes: Buffer, closeFrame: Buffer): void {
+		this.#write(bytes.subarray(0, this.#answerFrames.push(bytes)));
+		if (!this.#answerFrames.isWithin) this.#end(closeFrame);
+	}
+
+	/** `bytes`: the first ones after the head of the answer. */
+	#beginFrames(bytes: Buffer): void {
 		this.#isTunnel = true;
+		this.#answerFrames.follow(bytes);
 		this.#frames = new CallerFrames(this.#context, {
 			...{ address: this.address, pace: this.#pace, reading: this.#callerReading },
-			...{ forward: (bytes) => this.#forward(bytes), end: (close) => this.#end(close) },
+			...{ forward: (bytes) => this.#forward(bytes), end: (close) => this.#endFrames(close) },
 		});
+	}
+
+	#endFrames(frame: Buffer): void {
+		if (this.#answerFrames.isWithin) {
+			this.#closing = { frame, lingering: new Lingering(this.#context.now()) };
+			this.#frames?.end();
+		} else this.#end(frame);
 	}
 
 	#endAnswer(): void {

@@ -93,7 +93,7 @@ beforeEach(() => {
 
 it("holds the bytes of a message until it is complete, however its frames are divided", () => {
 	const size = fc.oneof(fc.nat(130), fc.constantFrom(125, 126, 65_535, 65_536, 70_000));
-	const part = fc.record({ size, isMasked: fc.boolean(), pings: fc.array(fc.nat(125), { maxLength: 2 }) });
+	const part = fc.record({ size, pings: fc.array(fc.nat(125), { maxLength: 2 }) });
 	const property = fc.property(
 		fc.array(fc.array(part, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 }),
 		fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 1 }),
@@ -103,11 +103,11 @@ it("holds the bytes of a message until it is complete, however its frames are di
 			let sent = 0;
 			for (const parts of messages) {
 				let complete = 0;
-				for (const [index, { size, isMasked, pings }] of parts.entries()) {
+				for (const [index, { size, pings }] of parts.entries()) {
 					const isLast = index === parts.length - 1;
 					const opcode = index === 0 ? TEXT : CONTINUATION;
-					const before = pings.map((size) => encoded({ opcode: PING, isLast: true, size, isMasked }));
-					const bytes = Buffer.concat([...before, encoded({ opcode, isLast, size, isMasked })]);
+					const before = pings.map((size) => encoded({ opcode: PING, isLast: true, size }));
+					const bytes = Buffer.concat([...before, encoded({ opcode, isLast, size })]);
 					sent += pings.length + 1;
 					for (let at = 0, cut = 0; at < bytes.length; cut++) {
 						const end = at + (cuts[cut % cuts.length] ?? 1);
@@ -129,7 +129,22 @@ it("needs no extension of frames: the runtime agrees to no compression", () => {
 });
 
 const TOO_LARGE = [1009, "a message has at most 32 MiB and 4,096 parts"];
-const MALFORMED = [1002, "the frame cannot be read: send it without compression or other extensions"];
+const MALFORMED = [
+	1002,
+	"the frame cannot be read: send it with a mask, and without compression or other extensions",
+];
+
+it.each([
+	["a text", { opcode: TEXT, isLast: true, size: 5 }],
+	["a large text", { opcode: TEXT, isLast: true, size: 70_000 }],
+	["a ping", { opcode: PING, isLast: true, size: 5 }],
+])("closes after %s without a mask, of which nothing passes", (_, frame) => {
+	const caller = callerOf();
+	expect(caller.send(encoded({ ...frame, isMasked: false }))).toBe(false);
+	expect(closeOf(caller)).toEqual(MALFORMED);
+	expect(Buffer.concat(caller.forwarded)).toHaveLength(0);
+	expect(used()).toBe(0);
+});
 
 it("closes after a message of more than 4,096 parts, also empty ones, and after no number of messages", () => {
 	const caller = callerOf();
