@@ -18,7 +18,7 @@ let token = "";
 let tab: Tab;
 let page: Page;
 beforeAll(async () => {
-	({ value: token } = await createToken(ACCOUNT, "all", GROUPS));
+	({ value: token } = await createToken(ACCOUNT, "all", [...GROUPS, "AI Search Read"]));
 	tab = await openSession("serve", "/console/gateways?gateway=default", { token, expected: /40[013]/ });
 	({ page } = tab);
 });
@@ -234,7 +234,7 @@ describe("a dynamic route", () => {
 			await press(part, `Edit the route ${before}`);
 			const form = part.getByRole("region", { name: `Edit dynamic/${before}` });
 			await form.getByRole("textbox", { name: "Name", exact: true }).fill(name);
-			await press(part, "Deploy");
+			await press(part, "Rename");
 			await part.getByText(`dynamic/${name}`, { exact: true }).waitFor();
 		}
 		// A name is stored although the version is refused, and can be changed back.
@@ -249,7 +249,7 @@ describe("a dynamic route", () => {
 		await part.getByRole("alert").waitFor();
 		await renamed.fill("support");
 		await edited.fill(before);
-		await press(part, "Deploy");
+		await press(part, "Rename");
 		await part.getByText("dynamic/support", { exact: true }).waitFor();
 		await expect.poll(() => edited.count()).toBe(0);
 		expect(await versions.count()).toBe(2);
@@ -280,6 +280,37 @@ describe("a dynamic route", () => {
 		await press(part, "Delete the route support");
 		await confirm("Delete the route");
 		await part.getByText(/^No dynamic routes\./).waitFor();
+	});
+
+	it("gets another name without a deployment, and the form names the instances of AI Search that use it", async () => {
+		const created = { name: "drafted", elements: elements(LLAMA) };
+		const { id, version } = await api<Route>("POST", `${DEFAULT}/routes`, created);
+		const path = `${DEFAULT}/routes/${id}`;
+		await api("POST", `${path}/deployments`, { version_id: version.version_id });
+		const latest = await api<Route>("POST", `${path}/versions`, { elements: elements(OTHER) });
+		const instances = `/accounts/${ACCOUNT}/ai-search/namespaces/default/instances`;
+		await api("POST", instances, { id: "docs", ai_search_model: "dynamic/drafted" });
+		await api("POST", instances, { id: "others" });
+		await page.reload();
+		const part = region("Dynamic routes");
+		await press(part, "Edit the route drafted");
+		const form = part.getByRole("region", { name: "Edit dynamic/drafted" });
+		await form.getByRole("button", { name: "Deploy" }).waitFor();
+		await form.getByRole("textbox", { name: "Name", exact: true }).fill("kept");
+		await form.getByText(/^Instances of AI Search use dynamic\/drafted/).waitFor({ timeout: 30_000 });
+		expect(await form.getByRole("link").allTextContents()).toEqual(["docs"]);
+		await expectAccessible();
+		await press(form, "Rename");
+		await part.getByText("dynamic/kept", { exact: true }).waitFor();
+		await part.getByText("an older version").waitFor();
+		const shown = await api<object>("GET", path);
+		expect(shown).toMatchObject({
+			deployment: { version_id: version.version_id },
+			version: { version_id: latest.version.version_id },
+		});
+		await api("DELETE", `${instances}/docs`);
+		await api("DELETE", `${instances}/others`);
+		await api("DELETE", path);
 	});
 });
 

@@ -357,6 +357,10 @@ export interface SearchInstance {
 	namespace: string;
 	embedding_model: string;
 	ai_search_model: string;
+	rewrite_model: string;
+	reranking_model: string;
+	/** `null`: the gateway `default`. */
+	ai_gateway_id: string | null;
 	index_method: { vector: boolean; keyword: boolean };
 	indexing_options: { keyword_tokenizer: "porter" | "trigram" };
 	chunk_size: number;

@@ -16,7 +16,7 @@ import { RouteVersions } from "./route-versions.tsx";
 const PER_PAGE = 100;
 
 /** The dynamic routes of a gateway. `path`: of the routes. */
-export function DynamicRoutes({ path }: { path: string }) {
+export function DynamicRoutes({ gateway, path }: { gateway: string; path: string }) {
 	const { api } = useSession();
 	/** The route whose versions are shown. */
 	const [shownId, setShownId] = useState<string>();
@@ -45,6 +45,7 @@ export function DynamicRoutes({ path }: { path: string }) {
 			form={({ row, onSaved, onCancel }) => (
 				<RouteForm
 					route={row}
+					gateway={gateway}
 					path={path}
 					onStored={routes.reload}
 					onDeployed={onSaved}

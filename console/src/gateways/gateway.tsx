@@ -60,7 +60,7 @@ export function GatewayPart({ id, isCreated, onCreate, filters, onFilter }: Prop
 						<CacheButton path={path} />
 					</Section>
 					<Aliases path={`${path}/aliases`} />
-					<DynamicRoutes path={`${path}/routes`} />
+					<DynamicRoutes gateway={id} path={`${path}/routes`} />
 					<ProviderKeys path={`${path}/provider_configs`} />
 					<Logs path={`${path}/logs`} filters={filters} onFilter={onFilter} />
 				</>

@@ -1,5 +1,4 @@
 import { Badge } from "@cloudflare/kumo/components/badge";
-import { Input } from "@cloudflare/kumo/components/input";
 import { Select } from "@cloudflare/kumo/components/select";
 import { Switch } from "@cloudflare/kumo/components/switch";
 import { useState } from "react";
@@ -10,6 +9,7 @@ import { dollars, instant, integer, milliseconds } from "../parts/format.ts";
 import { Loading } from "../parts/loading.tsx";
 import { Section } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
+import { SearchField } from "../parts/search-field.tsx";
 import { useSession } from "../session/session.ts";
 import { LogDetails } from "./log-details.tsx";
 import type { GatewayLog } from "./records.ts";
@@ -82,12 +82,11 @@ export function Logs({ path, filters, onFilter }: Props) {
 			actions={<Switch label="Follow" checked={following} onCheckedChange={setFollowing} />}
 		>
 			<div className="filters">
-				<Input
+				<SearchField
 					label="Model"
-					type="search"
 					placeholder="A part of its name"
 					value={model}
-					onChange={(event) => filter({ model: event.target.value })}
+					onSearch={(text) => filter({ model: text })}
 				/>
 				<Select
 					label="Outcome"
@@ -95,12 +94,11 @@ export function Logs({ path, filters, onFilter }: Props) {
 					items={OUTCOMES}
 					onValueChange={(chosen) => filter({ outcome: chosen ?? ANY })}
 				/>
-				<Input
+				<SearchField
 					label="Metadata"
-					type="search"
 					placeholder="A part of a key or a value"
 					value={metadata}
-					onChange={(event) => filter({ metadata: event.target.value })}
+					onSearch={(text) => filter({ metadata: text })}
 				/>
 			</div>
 			{selected && (

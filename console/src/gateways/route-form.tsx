@@ -5,10 +5,13 @@ import { json } from "../parts/json.ts";
 import { SaveForm } from "../parts/save-form.tsx";
 import { useSession } from "../session/session.ts";
 import type { DynamicRouteRow } from "./records.ts";
+import { SearchInstances } from "./search-instances.tsx";
 
 interface Props {
 	/** Absent: a new route. */
 	route: DynamicRouteRow | undefined;
+	/** The id of the gateway. */
+	gateway: string;
 	/** The path of the list. */
 	path: string;
 	/** A version is stored, and not deployed yet. */
@@ -26,8 +29,8 @@ const EXAMPLE = [
 	{ id: "end", type: "end", outputs: {} },
 ];
 
-/** Changes the name of a route, and stores and deploys a version of it, as far as they differ. */
-export function RouteForm({ route, path, onStored, onDeployed, onCancel }: Props) {
+/** Changes the name of a route, or stores and deploys a version of it, or both. Another name alone deploys nothing. */
+export function RouteForm({ route, gateway, path, onStored, onDeployed, onCancel }: Props) {
 	const { api } = useSession();
 	/** The route that this form has created. */
 	const [created, setCreated] = useState<DynamicRouteRow>();
@@ -37,17 +40,19 @@ export function RouteForm({ route, path, onStored, onDeployed, onCancel }: Props
 	const [before] = useState(() => JSON.stringify(route?.elements ?? EXAMPLE, null, 2));
 	const [text, setText] = useState(before);
 
+	const isRenamed = route !== undefined && name !== storedName;
+	const isChanged = text !== before;
 	const isDraft = route !== undefined && route.deployment?.version_id !== route.version.version_id;
 
 	async function send(): Promise<void> {
 		const elements = json(text, "Elements");
 		const existing = route ?? created;
-		if (route && name !== storedName) {
+		if (isRenamed) {
 			const renamed = await api.fetch(`${path}/${route.id}`, jsonRequest("PATCH", { name }));
 			await answerOf<{ route: unknown }>(renamed, "route");
 			setStoredName(name);
 			onStored();
-			if (!isDraft && text === before) return onDeployed([]);
+			if (!isChanged) return onDeployed([]);
 		}
 		const { result, notes } = existing
 			? await api.change<DynamicRouteRow>("POST", `${path}/${existing.id}/versions`, { elements })
@@ -62,7 +67,7 @@ export function RouteForm({ route, path, onStored, onDeployed, onCancel }: Props
 	return (
 		<SaveForm
 			title={route ? `Edit dynamic/${route.name}` : "New route"}
-			button="Deploy"
+			button={isRenamed && !isChanged ? "Rename" : "Deploy"}
 			onSend={send}
 			onCancel={onCancel}
 		>
@@ -77,6 +82,7 @@ export function RouteForm({ route, path, onStored, onDeployed, onCancel }: Props
 				value={name}
 				onChange={(event) => setName(event.target.value)}
 			/>
+			{isRenamed && <SearchInstances gateway={gateway} model={`dynamic/${storedName}`} />}
 			{isDraft && (
 				<p className="subtle">These are the elements of the latest version, which is not deployed.</p>
 			)}

@@ -1,5 +1,4 @@
 import { Button } from "@cloudflare/kumo/components/button";
-import { Input } from "@cloudflare/kumo/components/input";
 import { useRef, useState } from "react";
 import type { GatewaySettings } from "../../../src/gateways/settings.ts";
 import { errorOf } from "../api/error-of.ts";
@@ -19,6 +18,7 @@ import { hasWords } from "../parts/has-words.ts";
 import { InView } from "../parts/in-view.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
+import { SearchField } from "../parts/search-field.tsx";
 import { useParameters } from "../parts/use-parameters.ts";
 import { useRemoval } from "../parts/use-removal.ts";
 import { useSession } from "../session/session.ts";
@@ -138,11 +138,10 @@ export default function Gateways() {
 				{(rows) => (
 					<>
 						<div className="filters">
-							<Input
+							<SearchField
 								label="Search gateways"
-								type="search"
 								value={search}
-								onChange={(event) => setParameters({ search: event.target.value })}
+								onSearch={(text) => setParameters({ search: text })}
 							/>
 						</div>
 						<DataTable

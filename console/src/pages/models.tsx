@@ -1,4 +1,3 @@
-import { Input } from "@cloudflare/kumo/components/input";
 import { Select } from "@cloudflare/kumo/components/select";
 import { useMemo } from "react";
 import { Link } from "react-router";
@@ -10,6 +9,7 @@ import { integer } from "../parts/format.ts";
 import { hasWords } from "../parts/has-words.ts";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
+import { SearchField } from "../parts/search-field.tsx";
 import { useParameters } from "../parts/use-parameters.ts";
 
 const ALL = "all";
@@ -34,12 +34,7 @@ function ModelList({ rows }: { rows: readonly CatalogRow[] }) {
 	return (
 		<>
 			<div className="filters">
-				<Input
-					label="Search"
-					type="search"
-					value={search}
-					onChange={(event) => set({ search: event.target.value })}
-				/>
+				<SearchField label="Search" value={search} onSearch={(text) => set({ search: text })} />
 				<Filter
 					label="Task"
 					value={task}

@@ -1,6 +1,5 @@
 import { Badge } from "@cloudflare/kumo/components/badge";
 import { Button } from "@cloudflare/kumo/components/button";
-import { Input } from "@cloudflare/kumo/components/input";
 import { Select } from "@cloudflare/kumo/components/select";
 import { Switch } from "@cloudflare/kumo/components/switch";
 import { useRef, useState } from "react";
@@ -11,6 +10,7 @@ import { type Column, DataTable } from "../parts/data-table.tsx";
 import { decimal, instant, integer, milliseconds } from "../parts/format.ts";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
+import { SearchField } from "../parts/search-field.tsx";
 import { useParameters } from "../parts/use-parameters.ts";
 import { RequestDetails } from "../requests/details.tsx";
 import { useSession } from "../session/session.ts";
@@ -80,19 +80,17 @@ export default function Requests() {
 	return (
 		<Page title="Requests" actions={<Switch label="Follow" checked={following} onCheckedChange={follow} />}>
 			<div className="filters" ref={fields}>
-				<Input
+				<SearchField
 					label="Model"
-					type="search"
 					placeholder="@cf/…"
 					value={model}
-					onChange={(event) => filter({ model: event.target.value })}
+					onSearch={(text) => filter({ model: text })}
 				/>
-				<Input
+				<SearchField
 					label="Token"
-					type="search"
 					placeholder="The id of a token"
 					value={token}
-					onChange={(event) => filter({ token: event.target.value })}
+					onSearch={(text) => filter({ token: text })}
 				/>
 				<Select
 					label="Outcome"

@@ -1,6 +1,5 @@
 import { Badge } from "@cloudflare/kumo/components/badge";
 import { Button } from "@cloudflare/kumo/components/button";
-import { Input } from "@cloudflare/kumo/components/input";
 import { useState } from "react";
 import { errorOf } from "../api/error-of.ts";
 import type { SearchItem } from "../api/types.ts";
@@ -10,6 +9,7 @@ import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { bytes, instant, integer } from "../parts/format.ts";
 import { Loading } from "../parts/loading.tsx";
+import { SearchField } from "../parts/search-field.tsx";
 import { useSession } from "../session/session.ts";
 import { ItemDetails } from "./item-details.tsx";
 
@@ -98,12 +98,11 @@ export function Items({ path, version, isFollowing, onChanged }: Props) {
 			{error && <Failure error={error} />}
 			{(search !== "" || (items.value?.info.total_count ?? 0) > PER_PAGE) && (
 				<div className="filters">
-					<Input
+					<SearchField
 						label="Find an item"
-						type="search"
 						value={search}
-						onChange={(event) => {
-							setSearch(event.target.value);
+						onSearch={(text) => {
+							setSearch(text);
 							setPage(1);
 						}}
 					/>
