@@ -14,6 +14,11 @@ import { type FrameHeader, FrameHeaders } from "./frame-headers.ts";
 
 /** Frames of one websocket, at once and in a second. Live audio has 50 in a second, or 375 if a browser sends each block of 128 samples. */
 const FRAMES = { burst: 500, perSecond: 2_000 };
+/**
+ * Frames that pass together. What passes at once is paid for later, and until then no other caller of a runtime that is behind begins work. So
+ * many sockets that stay below the rate would delay all callers.
+ */
+const MAX_TOGETHER = 50;
 /** A shorter wait would need a timer for each frame. */
 const MIN_WAIT_MS = 10;
 /** The runtime keeps about 30 bytes of an empty part. No client divides a message into so many. */
@@ -104,7 +109,7 @@ export class CallerFrames {
 				if (!this.#isControl && !this.#hold(taken)) refusal = NO_SPACE;
 			} else {
 				if (!this.#headers.isWithin) {
-					if (this.#allowance.delayMs(now) > 0) break;
+					if (frames >= MAX_TOGETHER || this.#allowance.delayMs(now) > 0) break;
 					frameAt = at;
 				}
 				const header = this.#headers.push(bytes[at++] ?? 0);

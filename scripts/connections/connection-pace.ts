@@ -71,6 +71,8 @@ export class ConnectionPace {
 	#request: PacedRequest;
 	readonly #waits = new Set<() => void>();
 	#worker: RuntimeWorker;
+	/** Of the frames that the next bytes have. */
+	#frameUnits = 0;
 	/** Of a caller with an accepted token. A proxy sends requests of several callers on one connection. */
 	#burst = { key: "", since: 0, bytes: 0 };
 
@@ -144,19 +146,29 @@ export class ConnectionPace {
 		return this.#callers.isKnown(this.#request.credentials);
 	}
 
-	/** Frames of a websocket were passed on. Each costs the runtime about as much as a piece of bytes. */
+	/** Frames of a websocket are passed on with the next bytes. Each costs the runtime about as much as a piece of bytes. */
 	passedFrames(count: number): void {
-		this.#pace.use(this.#request.caller, count * UNITS_OF_PIECE);
+		this.#frameUnits += count * UNITS_OF_PIECE;
 	}
 
-	/** Bytes of the request or of its answer were passed on. The socket that they came from is not read while the caller must wait. */
+	/**
+	 * Bytes of the request or of its answer were passed on. The socket that they came from is not read while the caller must wait. They count at
+	 * the end of the wait: otherwise all sockets of the caller would be read again at once, and other callers would wait for what they pass.
+	 */
 	passed(bytes: number, from: Reading, request = this.#request): void {
 		const { caller } = request;
-		this.#pace.use(caller, UNITS_OF_PIECE + bytes / BYTES_PER_UNIT);
+		const units = UNITS_OF_PIECE + bytes / BYTES_PER_UNIT + this.#frameUnits;
+		this.#frameUnits = 0;
 		this.#countBurst(bytes, request);
-		if (this.#mayBegin(caller)) return;
+		if (this.#mayBegin(caller)) {
+			this.#pace.use(caller, units);
+			return;
+		}
 		from.stop("pace");
-		this.#wait(caller, () => from.goOn("pace"));
+		this.#wait(caller, () => {
+			this.#pace.use(caller, units);
+			from.goOn("pace");
+		});
 	}
 
 	#countBurst(bytes: number, { caller: { key }, credentials }: PacedRequest): void {

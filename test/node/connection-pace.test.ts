@@ -32,6 +32,7 @@ function paceOf({ tokens = ["valid"] } = {}) {
 		connection: new ConnectionPace({ callers, now, workers }, ADDRESS),
 		markLarge: vi.spyOn(workers, "markLarge"),
 		use: vi.spyOn(pair.large.pace, "use"),
+		pace: pair.large.pace,
 		passTime: (ms: number) => (at += ms),
 		from: new Reading(new Socket()),
 	};
@@ -65,6 +66,21 @@ it("a caller is large after more than 128 KiB in a second, of its own bytes", ()
 	expect(markLarge).not.toHaveBeenCalled();
 	connection.passed(1, from);
 	expect(markLarge.mock.calls).toEqual([[keyOf("one")]]);
+});
+
+it("frames of a caller who must wait count at its turn, so that other callers do not wait for them", () => {
+	const { connection, from, pace, use } = paceOf();
+	pace.probed(100);
+	connection.read(headOf("/", "valid"));
+	connection.passedFrames(500);
+	connection.passed(0, from);
+	expect(use.mock.calls.map(([, units]) => units)).toEqual([50.1]);
+	use.mockClear();
+	connection.passedFrames(500);
+	connection.passed(0, from);
+	expect(use).not.toHaveBeenCalled();
+	pace.end();
+	expect(use.mock.calls.map(([, units]) => units)).toEqual([50.1]);
 });
 
 it("a health check is charged to nobody, and is large for nobody", () => {
