@@ -1,6 +1,5 @@
 /** A file of recordings, and what this session has recorded for it. */
 import { hasPassed } from "../../src/core/elapsed.ts";
-import { withLock } from "./file-lock.ts";
 import {
 	type Answer,
 	type Call,
@@ -110,7 +109,7 @@ export class RecordedFile {
 		const own = { beganAt: this.#parts.now() };
 		this.#current = own;
 		try {
-			return await withLock(this.name, this.#parts, () => this.#merge());
+			return await this.#merge();
 		} finally {
 			this.#writing--;
 			if (this.#current === own) this.#current = undefined;
@@ -148,12 +147,7 @@ export class RecordedFile {
 	}
 
 	/** The recordings that were neither used nor made since the last call of this method. `remove`: from the file. */
-	takeUnused(isOver: (recording: Recording) => boolean, remove: boolean): Promise<Recording[]> {
-		const take = (): Promise<Recording[]> => this.#takeUnused(isOver, remove);
-		return remove ? withLock(this.name, this.#parts, take) : take();
-	}
-
-	async #takeUnused(isOver: (recording: Recording) => boolean, remove: boolean): Promise<Recording[]> {
+	async takeUnused(isOver: (recording: Recording) => boolean, remove: boolean): Promise<Recording[]> {
 		const recordings = new Map(await this.read(remove));
 		const unused = [...recordings].filter(([key, recording]) => !this.#used.has(key) && isOver(recording));
 		this.#used.clear();

@@ -19,27 +19,17 @@ const runOf = (inputs: unknown, options?: object): Request =>
 const json = (value: unknown, init?: ResponseInit): Response =>
 	new Response(JSON.stringify(value), { ...init, headers: { "content-type": "application/json" } });
 
-const isLock = (name: string): boolean => name.endsWith(".lock");
-
-/** Timers of a slow store run meanwhile. */
-const shortWait = () => new Promise<void>((done) => setImmediate(done));
-const realWait = (milliseconds: number) => new Promise<void>((done) => setTimeout(done, milliseconds));
-
-function recorderOf(
-	settings: Partial<RecorderSettings>,
-	files = new Map<string, string>(),
-	waitFor: (milliseconds: number) => Promise<void> = shortWait,
-) {
+function recorderOf(settings: Partial<RecorderSettings>, files = new Map<string, string>()) {
 	const warnings: string[] = [];
 	const counts = { reads: 0, writes: 0 };
 	const store = {
 		stamp: async (name: string) => files.get(name),
 		async read(name: string) {
-			if (!isLock(name)) counts.reads++;
+			counts.reads++;
 			return files.get(name);
 		},
 		async write(name: string, text: string) {
-			if (!isLock(name)) counts.writes++;
+			counts.writes++;
 			files.set(name, text);
 		},
 		remove: async (name: string) => void files.delete(name),
@@ -53,7 +43,8 @@ function recorderOf(
 		now: () => now,
 		async wait(milliseconds) {
 			waits.push(milliseconds);
-			await waitFor(milliseconds);
+			// Timers of a slow store run meanwhile.
+			await new Promise<void>((done) => setImmediate(done));
 		},
 		warn: (line) => warnings.push(line),
 	});
@@ -288,7 +279,6 @@ describe("a recorder", () => {
 			{ at: times[2], text: "event: end\r\ndata: [DONE]\r\n\r\n" },
 			{ at: times[3], text: "rest" },
 		]);
-		waits.length = 0;
 		expect(await (await recorder.answer(runOf("stream"), closed)).text()).toBe(text);
 		expect(waits).toEqual([]);
 		const slow = recorderOf({ mode: "replay", speed: 0.5 }, files);
@@ -464,7 +454,7 @@ describe("a recorder", () => {
 		const write = store.write;
 		let isSlow = true;
 		store.write = async (name, text) => {
-			if (!isLock(name)) await new Promise<void>((done) => setTimeout(done, isSlow ? 20 : 0));
+			await new Promise<void>((done) => setTimeout(done, isSlow ? 20 : 0));
 			return write(name, text);
 		};
 		const inputs = Array.from({ length: 50 }, (_, at) => `call ${at}`);
@@ -485,8 +475,13 @@ describe("a recorder", () => {
 	it("keeps what another session writes between its own writes", async () => {
 		const { files, recorder, store } = recorderOf({});
 		const other = recorderOf({}, files).recorder;
+		const { write } = store;
+		store.write = async (name, text) => {
+			store.write = write;
+			await write(name, text);
+			await other.answer(runOf("theirs"), gateway(json("theirs")));
+		};
 		await recorder.answer(runOf("first"), gateway(json("first")));
-		await other.answer(runOf("theirs"), gateway(json("theirs")));
 		expect(await (await recorder.answer(runOf("theirs"), closed)).json()).toBe("theirs");
 		// A stamp that does not change with the file.
 		store.stamp = async () => "same second and size";
@@ -497,56 +492,17 @@ describe("a recorder", () => {
 		expect(inputs.sort()).toEqual(["first", "second", "theirs", "theirs too", "third"]);
 	});
 
-	it("keeps what several sessions write at the same time", async () => {
-		const files = new Map<string, string>();
-		const sessions = ["a", "b", "c", "d"].map((name) => ({ name, ...recorderOf({}, files, realWait) }));
-		for (const { store } of sessions) {
-			const { read, write } = store;
-			const pause = (name: string) => (isLock(name) ? shortWait() : realWait(5));
-			store.read = async (name) => {
-				const text = await read(name);
-				await pause(name);
-				return text;
-			};
-			store.write = async (name, text) => {
-				await pause(name);
-				await write(name, text);
-			};
-		}
-		const calls = sessions.flatMap(({ name, recorder }) =>
-			[1, 2, 3].map(async (number) => {
-				const input = `${name}${number}`;
-				await recorder.answer(runOf(input), gateway(json(input)));
-			}),
-		);
-		await Promise.all(calls);
-		const inputs = answersIn(files).map(({ input }: { input: string }) => input);
-		expect(inputs.sort()).toEqual(
-			sessions.flatMap(({ name }) => [1, 2, 3].map((number) => `${name}${number}`)),
-		);
-		expect([...files.keys()]).toEqual([FILE]);
-	});
-
-	it("takes the lock of a session that has ended", async () => {
-		const { files, recorder } = recorderOf({});
-		files.set(`${FILE}.lock`, "the token of a session that was killed");
-		await recorder.answer(runOf("a"), gateway(json("a")));
-		expect(answersIn(files)).toHaveLength(1);
-		expect([...files.keys()]).toEqual([FILE]);
-	});
-
 	it("writes without a caller whose work was ended during its write", async () => {
 		const { files, passTime, recorder, store } = recorderOf({});
 		const write = store.write;
 		await new Promise<void>((begun) => {
-			store.write = (name, text) => {
-				if (isLock(name)) return write(name, text);
+			store.write = () => {
 				begun();
 				return new Promise(() => {});
 			};
 			void recorder.answer(runOf("left"), gateway(json("left")));
 		});
-		expect(files.has(FILE)).toBe(false);
+		expect(files.size).toBe(0);
 		store.write = write;
 		passTime(2_000);
 		await recorder.answer(runOf("next"), gateway(json("next")));
