@@ -481,7 +481,7 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 	});
 
 	it("answers each request of a connection whose place others take at the same time", async () => {
-		const { port } = await guarded(2, {
+		const { port } = await guarded(4, {
 			answer: async (_, response) => {
 				await sleep(Math.random() * 3);
 				response.end("from the runtime");
