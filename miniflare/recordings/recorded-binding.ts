@@ -45,10 +45,7 @@ export async function recorderServices(binding: RecordedBinding): Promise<Servic
 	const disk = `${name}:files`;
 	if (settings.mode === "prune" || settings.mode === "strict") refuseSharedFolder(file, settings);
 	const withoutTests = filesWithoutTests(settings);
-	if (settings.mode === "strict" && withoutTests.length > 0)
-		throw new Error(
-			`GANGLION_RECORDINGS=strict: ${shownFolder(settings)} has recordings of files of tests that no longer exist: delete ${withoutTests.join(", ")}`,
-		);
+	if (settings.mode === "strict") refuseFilesWithoutTests(withoutTests, settings);
 	makeFolder(folder);
 	const recorder: RecorderWorkerSettings = {
 		...others,
@@ -85,8 +82,19 @@ export function refuseSharedFolder(worker: string, settings: RecordingSettings):
 	if (other === worker) return;
 	const [first, second] = [other, worker].map((name) => JSON.stringify(name.replace(RUNNER, "")));
 	throw new Error(
-		`GANGLION_RECORDINGS=${settings.mode}: the projects ${first} and ${second} of vitest share ${shownFolder(settings)}, and each does not know what the other uses: set options.recordings.folder of one`,
+		`The mode ${settings.mode}: the projects ${first} and ${second} of vitest share ${shownFolder(settings)}, and neither knows what the other uses: set options.recordings.folder of one`,
 	);
+}
+
+/** @param files of recordings, in the folder of the settings. */
+export function refuseFilesWithoutTests(files: readonly string[], settings: RecordingSettings): void {
+	if (files.length === 0) return;
+	const paths = files.map((file) => `${shownFolder(settings)}/${file}`).join(", ");
+	const cure =
+		files.length === 1
+			? "delete it, or restore the file of tests"
+			: "delete them, or restore the files of tests";
+	throw new Error(`The mode ${settings.mode}: no file of tests belongs to ${paths}: ${cure}`);
 }
 
 const shownFolder = ({ folder, roots: [root = ""] }: RecordingSettings): string =>
@@ -94,7 +102,8 @@ const shownFolder = ({ folder, roots: [root = ""] }: RecordingSettings): string 
 
 const ACTIONS = {
 	replay: "is answered from the recordings",
-	strict: "is answered from the recordings, and a file of tests with an unused one fails,",
+	strict:
+		"is answered from the recordings, and fails a file of tests with an unused one (with ganglion/vitest in setupFiles),",
 	once: "is answered from the recordings, and records other calls,",
 	record: "records all calls again",
 	prune:

@@ -92,7 +92,10 @@ export class Recorder {
 		return test === undefined ? outside : this.#newScope(outside.file, test);
 	}
 
-	/** The tests of a file have ended: names the recordings that none of them needs. Throws this as an error in the mode `strict`. */
+	/**
+	 * The tests of a file have ended: names the recordings that none of them needs, or the reason why the file cannot be read. Throws this as
+	 * an error in the mode `strict`.
+	 */
 	async end(name: string, { others, passed }: EndedTests): Promise<void> {
 		const { settings, warn } = this.#parts;
 		const { file } = this.#scopeOf(name);
@@ -110,20 +113,24 @@ export class Recorder {
 		try {
 			unused = await file.takeUnused(isOver, removes);
 		} catch (error) {
-			return warn(`${this.#pathOf(file)} ${(error as Error).message}`);
+			return this.#report(`${this.#pathOf(file)} ${(error as Error).message}`);
 		}
 		if (unused.length === 0) return;
 		const named = unused.slice(0, NAMED).map(describeCall).join(", ");
 		const further = unused.length > NAMED ? `, and ${unused.length - NAMED} more` : "";
 		const count = `${unused.length} unused recording${unused.length === 1 ? "" : "s"}`;
 		if (removes) return warn(`${count} removed from ${this.#pathOf(file)}: ${named}${further}`);
-		const cure =
-			settings.mode === "prune"
-				? "Nothing was removed, because a call had no recording: its test may have a new name"
-				: `GANGLION_RECORDINGS=prune removes ${unused.length === 1 ? "it" : "them"}`;
-		const line = `${this.#pathOf(file)} has ${count}: ${named}${further}. ${cure}`;
-		if (settings.mode === "strict") throw new Error(line);
-		warn(line);
+		const kept = settings.mode === "prune" ? "Nothing was removed. " : "";
+		const cure = hasMissed
+			? "A call had no recording: its test may have a new name. Record again on your machine"
+			: "Run GANGLION_RECORDINGS=prune on your machine, and commit the file";
+		this.#report(`${this.#pathOf(file)} has ${count}: ${named}${further}. ${kept}${cure}`);
+	}
+
+	/** About a file whose tests have ended. */
+	#report(line: string): void {
+		if (this.#parts.settings.mode === "strict") throw new Error(line);
+		this.#parts.warn(line);
 	}
 
 	#newScope(file: RecordedFile, test?: string): Scope {

@@ -228,7 +228,7 @@ describe("the example, with the plugin", () => {
 			{ test: "records", answers: [{ json: { response: "Recorded." } }] },
 		]);
 		expect(output).toContain(
-			'answers/RECORDED/test/probe.test.ts.json has 1 unused recording: run("@cf/a/b") of the test "gone". GANGLION_RECORDINGS=prune removes it',
+			'answers/RECORDED/test/probe.test.ts.json has 1 unused recording: run("@cf/a/b") of the test "gone". Run GANGLION_RECORDINGS=prune on your machine, and commit the file',
 		);
 		expect(output).toContain(
 			"test/old.test.ts.json belongs to a file of tests that no longer exists: delete it",

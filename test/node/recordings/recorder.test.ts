@@ -528,7 +528,7 @@ describe("a recorder", () => {
 		await recorder.end(FILE, { passed: ["a", "b"], others: ["c", "skipped"] });
 		const unused = ["b", "gone"].map((test) => `run("${LLAMA}") of the test "${test}"`).join(", ");
 		expect(warnings).toEqual([
-			`recordings/AI/app.json has 2 unused recordings: ${unused}. GANGLION_RECORDINGS=prune removes them`,
+			`recordings/AI/app.json has 2 unused recordings: ${unused}. Run GANGLION_RECORDINGS=prune on your machine, and commit the file`,
 		]);
 		// A new run of the same session counts anew.
 		warnings.length = 0;
@@ -575,7 +575,7 @@ describe("a recorder", () => {
 		}
 		const end = recorder.end(FILE, { passed: ["a", "b"], others: [] });
 		await expect(end).rejects.toThrow(
-			/app\.json has 1 unused recording: .*"b"\. GANGLION_RECORDINGS=prune removes it$/,
+			/app\.json has 1 unused recording: .*"b"\. Run GANGLION_RECORDINGS=prune on your machine, and commit the file$/,
 		);
 		for (const test of [undefined, "a"]) {
 			recorder.begin(FILE, test);
@@ -588,6 +588,16 @@ describe("a recorder", () => {
 		expect(files).toEqual(before);
 	});
 
+	it("fails in the mode strict with the probable reason if a test has a new name", async () => {
+		const files = await recordedTests("old name");
+		const { recorder } = recorderOf({ mode: "strict" }, files);
+		recorder.begin(FILE, "new name");
+		expect((await recorder.answer(runOf("of old name"), closed)).status).toBe(404);
+		await expect(recorder.end(FILE, { passed: [], others: ["new name"] })).rejects.toThrow(
+			/has 1 unused recording: .*"old name"\. A call had no recording: its test may have a new name\. Record again on your machine$/,
+		);
+	});
+
 	it("removes none of a file with a call that has no recording, because its test may have a new name", async () => {
 		const files = await recordedTests("old name");
 		const { recorder, warnings } = recorderOf({ mode: "prune" }, files);
@@ -596,7 +606,9 @@ describe("a recorder", () => {
 		warnings.length = 0;
 		await recorder.end(FILE, { passed: [], others: ["new name"] });
 		const [warning] = warnings;
-		expect(warning).toMatch(/has 1 unused recording: .*Nothing was removed, because a call had no recording/);
+		expect(warning).toMatch(
+			/has 1 unused recording: .*\. Nothing was removed\. A call had no recording: its/,
+		);
 		expect(answersIn(files).map(({ test }: { test?: string }) => test)).toEqual([undefined, "old name"]);
 	});
 
@@ -770,6 +782,10 @@ describe("a file of recordings", () => {
 		const { recorder, warnings } = recorderOf({ mode: "record" }, files);
 		await recorder.answer(runOf("x"), gateway(json(1)));
 		expect(warnings[0]).toContain(message);
+		const ended = { passed: ["a"], others: [] };
+		await recorder.end(FILE, ended);
+		expect(warnings[1]).toContain(message);
+		await expect(recorderOf({ mode: "strict" }, files).recorder.end(FILE, ended)).rejects.toThrow(message);
 		expect(files.get(FILE)).toBe(text);
 	});
 });

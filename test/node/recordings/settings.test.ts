@@ -3,7 +3,12 @@ import { realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { refuseSharedFolder } from "../../../miniflare/recordings/recorded-binding.ts";
+import {
+	announceRecording,
+	type RecordedBinding,
+	refuseFilesWithoutTests,
+	refuseSharedFolder,
+} from "../../../miniflare/recordings/recorded-binding.ts";
 import { readRecordingOption } from "../../../miniflare/recordings/settings.ts";
 import { nameOf } from "../../../miniflare/recordings/test-names.ts";
 
@@ -99,6 +104,31 @@ it("is refused in the mode prune if two projects of vitest share its folder", ()
 	prune("vitest-plugin-runner-e2e", "own");
 	prune("app", "shared");
 	expect(() => prune("vitest-plugin-runner-e2e", "shared")).toThrow(
-		'GANGLION_RECORDINGS=prune: the projects "unit" and "e2e" of vitest share shared/AI, and each does not know what the other uses: set options.recordings.folder of one',
+		'The mode prune: the projects "unit" and "e2e" of vitest share shared/AI, and neither knows what the other uses: set options.recordings.folder of one',
 	);
+});
+
+it("is refused in the mode strict with paths that can be deleted, if no file of tests belongs to its files", () => {
+	const settings = read({ folder: "recordings", mode: "strict" });
+	if (!settings) throw new Error("expected settings");
+	const refuse =
+		(...files: string[]) =>
+		() =>
+			refuseFilesWithoutTests(files, settings);
+	expect(refuse()).not.toThrow();
+	expect(refuse("test/old.test.ts.json")).toThrow(
+		"The mode strict: no file of tests belongs to recordings/AI/test/old.test.ts.json: delete it, or restore the file of tests",
+	);
+	expect(refuse("a.test.ts.json", "b.test.ts.json")).toThrow(
+		"no file of tests belongs to recordings/AI/a.test.ts.json, recordings/AI/b.test.ts.json: delete them, or restore the files of tests",
+	);
+});
+
+it("says in the mode strict that ganglion/vitest finds unused recordings", () => {
+	const settings = read({ folder: "strict", mode: "strict" });
+	const lines: string[] = [];
+	announceRecording({ name: "AI", settings } as RecordedBinding, (line) => lines.push(line));
+	expect(lines).toEqual([
+		"ganglion: AI is answered from the recordings, and fails a file of tests with an unused one (with ganglion/vitest in setupFiles), in strict/AI",
+	]);
 });
