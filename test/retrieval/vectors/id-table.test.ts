@@ -57,6 +57,17 @@ it("a list has what was deleted since its first page, for an hour, and the rows 
 		expect(table.nextExpiry()).toBeUndefined();
 	}));
 
+it("rows die an hour after their own deletion, also if the clock was set back between two deletions", () =>
+	inTable((table, { sql }) => {
+		for (const id of ["a", "b", "c"]) table.insert(id, 0, 1);
+		table.delete(new Map([["a", 0]]), { mutation: 2, now: HOUR });
+		table.delete(new Map([["b", 0]]), { mutation: 3, now: 0 });
+		table.deleteExpired(HOUR);
+		expect(rowsIn(sql)).toEqual(["a", "c"]);
+		table.deleteExpired(2 * HOUR);
+		expect(rowsIn(sql)).toEqual(["c"]);
+	}));
+
 it("an id that is deleted and added again is listed once by each list", () =>
 	inTable((table) => {
 		for (const id of ["a", "b"]) table.insert(id, 0, 1);

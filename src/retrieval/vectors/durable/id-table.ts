@@ -6,7 +6,7 @@ import { cursorOf, readCursor, SNAPSHOT_MS } from "../cursor.ts";
 import type { VectorListQuery, VectorPage } from "../records.ts";
 
 /**
- * Written by mutations. `created`, `deleted`: numbers of mutations; `deleted` is null for a vector that exists. A row dies some time after its
+ * Written by mutations. `created`, `deleted`: numbers of mutations; `deleted` is null for a vector that exists. A row dies an hour after its
  * vector is deleted ({@link DELETIONS}), or with the index.
  */
 const IDS = `CREATE TABLE IF NOT EXISTS ids (
@@ -115,7 +115,10 @@ export class IdTable {
 	}
 
 	deleteExpired(now: number): void {
+		this.#sql.exec(
+			"DELETE FROM ids WHERE deleted IN (SELECT mutation FROM deletions WHERE expires_at <= ?)",
+			now,
+		);
 		this.#sql.exec("DELETE FROM deletions WHERE expires_at <= ?", now);
-		this.#sql.exec("DELETE FROM ids WHERE deleted < (SELECT ifnull(min(mutation), 9e15) FROM deletions)");
 	}
 }

@@ -245,7 +245,7 @@ class QdrantStore implements VectorStore {
 		const now = this.#services.now();
 		const position = cursor === undefined ? undefined : readCursor(cursor, now);
 		const snapshot = position?.snapshot ?? nextTime(now);
-		const expiresAt = Math.floor(snapshot / MICROSECONDS) + SNAPSHOT_MS;
+		const expiresAt = position?.expiresAt ?? now + SNAPSHOT_MS;
 		const must: QdrantCondition[] = [
 			{ key: "created", range: { lte: snapshot } },
 			{ should: [LIVE, { key: "deleted", range: { gt: snapshot } }] },
