@@ -67,8 +67,8 @@ export function authorize(id: string, routed: ResolvedRoute | undefined, service
 }
 
 /**
- * Throws 2021 for a known model of a third party that nothing serves. The product checks the id, the body and then the credits, so whoever
- * reads a body calls this after it.
+ * Throws 2021 for a known model of a third party that nothing serves. The product checks the id, the body and then the credits. Call this after
+ * the body is read.
  */
 export function requireKey({ model, routed }: ResolvedModel): void {
 	if (!routed && model.source === THIRD_PARTY_SOURCE) throw missingKey(model.id);

@@ -11,7 +11,7 @@ import { countRequest } from "../../http/count-request.ts";
 import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import type { Caller, InferenceRequest, Reply } from "../../pipeline/request.ts";
-import { requireKey, resolveModel } from "../../pipeline/resolve-model.ts";
+import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { mapEvents } from "../../streams/sse.ts";
 import type { SearchServices } from "../../websearch/services.ts";
 import { withSearchTexts, withWebSearch } from "../../websearch/with-web-search.ts";
@@ -114,7 +114,6 @@ async function count(call: GeminiCall, services: SearchServices): Promise<Respon
 	const sent = { fields, dialect: await onlyFor(GEMINI_ROUTE)(resolved.model) };
 	const counted = await withSearchTexts(sent, { name: "gemini", account: caller.account }, services);
 	const totalTokens = await countPromptTokens(counted, resolved);
-	requireKey(resolved);
 	return Response.json({ totalTokens }, { headers: { [REQUEST_ID]: id } });
 }
 

@@ -9,12 +9,14 @@ import { countInput } from "../../tasks/traits.ts";
 import { type CountedChat, type SearchFormat, withSearchTexts } from "../../websearch/with-web-search.ts";
 import type { AppCall } from "../route.ts";
 
-/** `fields`: the body of the chat request. If `resolved.routed` is absent, the fields are validated leniently. */
+/** `fields`: the body of the chat request. `isLenient`: they are validated as without a route. Throws 2021 as a request does. */
 export async function countPromptTokens(
 	{ fields, dialect }: CountedChat,
-	resolved: ResolvedModel,
+	{ model, routed }: ResolvedModel,
+	{ isLenient = false } = {},
 ): Promise<number> {
-	const { call } = await parse({ fields }, dialect, resolved);
+	const { call } = await parse({ fields }, dialect, { model, routed: isLenient ? undefined : routed });
+	requireKey({ model, routed });
 	const tokens = countInput(call);
 	if (tokens === undefined) throw new TypeError(`The request was read as ${call.task}`);
 	return tokens;
@@ -38,12 +40,9 @@ export async function countBody(
 	await countRequest("Token Count", caller, services);
 	const fields = requireModel(await readJson(c.req.raw, services));
 	const resolved = await resolveModel(fields.model, caller, services);
-	const { model } = resolved;
-	const dialect = await onlyFor(route)(model);
+	const dialect = await onlyFor(route)(resolved.model);
 	const whole = complete ? await complete(fields) : fields;
 	const sent = { fields: { ...defaults, ...whole }, dialect };
 	const counted = await withSearchTexts(sent, { name: search, account: caller.account }, services);
-	const tokens = await countPromptTokens(counted, { model, routed: undefined });
-	requireKey(resolved);
-	return tokens;
+	return countPromptTokens(counted, resolved, { isLenient: true });
 }
