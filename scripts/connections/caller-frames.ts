@@ -7,7 +7,7 @@
  */
 import { Allowance } from "../../src/core/allowance.ts";
 import { SharedCount } from "../../src/core/shared-count.ts";
-import { PROTOCOL_ERROR, TOO_LARGE, TRY_AGAIN_LATER } from "../../src/http/close-codes.ts";
+import { CLOSE } from "../../src/http/close-codes.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import type { ConnectionPace, Reading } from "./connection-pace.ts";
 import { type FrameHeader, FrameHeaders } from "./frame-headers.ts";
@@ -35,11 +35,11 @@ const MAX_CONTROL_BYTES = 125;
 /** Code and reason of a close frame. */
 type Refusal = readonly [code: number, reason: string];
 const MALFORMED: Refusal = [
-	PROTOCOL_ERROR,
+	CLOSE.protocolError,
 	"the frame cannot be read: send it with a mask, and without compression or other extensions",
 ];
-const OVERSIZED: Refusal = [TOO_LARGE, "a message has at most 32 MiB and 4,096 parts"];
-const NO_SPACE: Refusal = [TRY_AGAIN_LATER, "there is no space for the message, please try again"];
+const TOO_LARGE: Refusal = [CLOSE.tooLarge, "a message has at most 32 MiB and 4,096 parts"];
+const NO_SPACE: Refusal = [CLOSE.tryAgainLater, "there is no space for the message, please try again"];
 
 /** `max`: bytes of the incomplete messages of all callers. */
 export const socketBytesOf = (max: number): SharedCount =>
@@ -133,7 +133,7 @@ export class CallerFrames {
 		if (this.#isControl) return isLast && payloadBytes <= MAX_CONTROL_BYTES ? undefined : MALFORMED;
 		if ((opcode === CONTINUATION) !== this.#parts > 0) return MALFORMED;
 		this.#parts++;
-		return this.#parts > MAX_PARTS || this.#bytes + payloadBytes > MAX_MESSAGE_BYTES ? OVERSIZED : undefined;
+		return this.#parts > MAX_PARTS || this.#bytes + payloadBytes > MAX_MESSAGE_BYTES ? TOO_LARGE : undefined;
 	}
 
 	#hold(bytes: number): boolean {

@@ -1,6 +1,6 @@
 /** Opens a websocket that is counted, and whose frames are sent at a limited pace (`socket-pace.ts`). */
 import { openSockets } from "../core/process-counts.ts";
-import { NORMAL } from "./close-codes.ts";
+import { CLOSE } from "./close-codes.ts";
 import { pacedSender } from "./socket-pace.ts";
 
 export interface OpenSocket {
@@ -34,7 +34,7 @@ export function openSocket(account: string): OpenSocket {
 			// The other side has closed it.
 		}
 	};
-	socket.addEventListener("close", () => close(NORMAL));
+	socket.addEventListener("close", () => close(CLOSE.normal));
 	socket.addEventListener("error", () => closed.abort());
 	const receive: OpenSocket["receive"] = (onFrame) =>
 		socket.addEventListener("message", ({ data }) => onFrame(data), { signal: closed.signal });

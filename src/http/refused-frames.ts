@@ -6,7 +6,7 @@
  */
 import { Allowance } from "../core/allowance.ts";
 import type { AiError, FailureKey } from "../core/errors.ts";
-import { TRY_AGAIN_LATER } from "./close-codes.ts";
+import { CLOSE } from "./close-codes.ts";
 import type { OpenSocket } from "./open-socket.ts";
 
 /** Frames at once, and in a second after that. */
@@ -35,7 +35,7 @@ export class RefusedFrames {
 	add(): boolean {
 		this.#allowance.count(1);
 		if (this.#allowance.delayMs(this.#now()) === 0) return true;
-		this.#close(TRY_AGAIN_LATER, "too many frames were refused");
+		this.#close(CLOSE.tryAgainLater, "too many frames were refused");
 		return false;
 	}
 }

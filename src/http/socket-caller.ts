@@ -7,7 +7,7 @@ import { GatewayRequired, refuseElsewhere } from "../accounts/bound-gateway.ts";
 import type { AiError } from "../core/errors.ts";
 import type { Caller } from "../pipeline/request.ts";
 
-/** The reason of the close frame (`POLICY_VIOLATION`). */
+/** The reason of the close frame (`CLOSE.policyViolation`). */
 export const TOKEN_REFUSED = "the token is not valid any more";
 
 /** The caller of a frame. Throws `AiError`. */

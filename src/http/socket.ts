@@ -9,7 +9,7 @@
 import { type AiError, toAiError } from "../core/errors.ts";
 import type { SocketFrames } from "../dialects/dialect.ts";
 import { logFailure } from "../telemetry/log.ts";
-import { INTERNAL_ERROR, NORMAL, POLICY_VIOLATION, TOO_LARGE } from "./close-codes.ts";
+import { CLOSE } from "./close-codes.ts";
 import { type OpenSocket, openSocket } from "./open-socket.ts";
 
 const MAX_FRAME_BYTES = 1024 * 1024;
@@ -62,7 +62,7 @@ async function relay(
 		if (closed.aborted) return;
 		const error = toAiError(thrown);
 		logFailure(error, requestId);
-		refuse(error.status < 500 ? POLICY_VIOLATION : INTERNAL_ERROR, reasonOf(error));
+		refuse(error.status < 500 ? CLOSE.policyViolation : CLOSE.internalError, reasonOf(error));
 	};
 	/** In their order. */
 	const writeWaiting = async (): Promise<void> => {
@@ -90,10 +90,11 @@ async function relay(
 	};
 	receive((data) => {
 		const size = typeof data === "string" ? data.length : data.byteLength;
-		if (size > MAX_FRAME_BYTES) return refuse(TOO_LARGE, `a frame is larger than ${MAX_FRAME_BYTES} bytes`);
+		if (size > MAX_FRAME_BYTES)
+			return refuse(CLOSE.tooLarge, `a frame is larger than ${MAX_FRAME_BYTES} bytes`);
 		pending += size + FRAME_BYTES;
 		if (pending > MAX_PENDING_BYTES)
-			return refuse(POLICY_VIOLATION, `more than ${MAX_PENDING_BYTES} bytes wait to be processed`);
+			return refuse(CLOSE.policyViolation, `more than ${MAX_PENDING_BYTES} bytes wait to be processed`);
 		waiting.push(typeof data === "string" ? data : new Uint8Array(data));
 		if (!isWriting) void writeWaiting();
 	});
@@ -105,7 +106,7 @@ async function relay(
 			await requireFrame();
 			await send(value);
 		}
-		close(NORMAL);
+		close(CLOSE.normal);
 	} catch (thrown) {
 		fail(thrown);
 	}

@@ -18,7 +18,7 @@ import type { Step } from "../../gateways/run/step.ts";
 import { bufferedBody } from "../../gateways/scanning/buffered.ts";
 import { parseText } from "../../http/body.ts";
 import { boundDepth } from "../../http/bound-depth.ts";
-import { POLICY_VIOLATION, TOO_LARGE, TRY_AGAIN_LATER } from "../../http/close-codes.ts";
+import { CLOSE } from "../../http/close-codes.ts";
 import { offeredProtocols, selectedProtocol } from "../../http/credentials.ts";
 import { tooLarge } from "../../http/decompress.ts";
 import { FrameHolds } from "../../http/frame-holds.ts";
@@ -42,10 +42,8 @@ const MAX_ANSWER_BYTES = 24 * 1024 * 1024;
 const MAX_EVENT = 8 * 1024 * 1024;
 
 interface Answering {
-	/** The result is a promise if the frame waits for its time. */
-	send(frame: string): Promise<void> | undefined;
-	/** Throws `AiError` if the token is not valid any more. Called before each frame of an answer. */
-	requireFrame(): Promise<unknown>;
+	/** Sends a frame of an answer. Throws `AiError` if the token is not valid any more. */
+	send(frame: string): Promise<void>;
 	/** A frame gets this error. Closes the socket if the gateway has refused too many by itself. */
 	countError(error: AiError): void;
 	/** Sends the error. Closes the socket if its token is refused. */
@@ -79,26 +77,28 @@ function serve({ close, closed, receive, send }: OpenSocket, context: SocketCont
 	const holds = new FrameHolds(context.caller.account, closed);
 	const refusedFrames = new RefusedFrames(context.services.now, close);
 	let open = 0;
+	/** After a frame that is too large: the socket closes when its error is sent. */
 	let isClosing = false;
 	const answering: Answering = {
-		send,
-		requireFrame: () => frameCaller(context.caller, ledgers),
+		async send(frame) {
+			await frameCaller(context.caller, ledgers);
+			await send(frame);
+		},
 		countError(error) {
 			if (isRefusedFrame(error)) refusedFrames.add();
 		},
 		async fail(error, metadata) {
-			await sendFailure(error, answering, metadata);
-			if (!isTokenRefused(error)) return;
-			isClosing = true;
-			close(POLICY_VIOLATION, TOKEN_REFUSED);
+			await send(await failureFrame(error, metadata));
+			if (isTokenRefused(error)) close(CLOSE.policyViolation, TOKEN_REFUSED);
 		},
 	};
 	receive((data) => {
 		if (isClosing) return;
 		if (open >= MAX_WAITING_FRAMES)
-			return close(TRY_AGAIN_LATER, `more than ${MAX_WAITING_FRAMES} frames wait`);
-		isClosing = typeof data === "string" && data.length > limits.jsonBytes;
-		const frame = isClosing
+			return close(CLOSE.tryAgainLater, `more than ${MAX_WAITING_FRAMES} frames wait`);
+		const isTooLarge = typeof data === "string" && data.length > limits.jsonBytes;
+		isClosing = isTooLarge;
+		const frame = isTooLarge
 			? tooLarge(limits.jsonBytes)
 			: open >= MAX_OPEN_REQUESTS
 				? new AiError("outOfCapacity", `${MAX_OPEN_REQUESTS} requests are open`)
@@ -115,7 +115,7 @@ function serve({ close, closed, receive, send }: OpenSocket, context: SocketCont
 		void answered.finally(() => {
 			open--;
 			if (!(frame instanceof AiError)) frame.release();
-			else if (isClosing) close(TOO_LARGE, "a frame is too large");
+			else if (isTooLarge) close(CLOSE.tooLarge, "a frame is too large");
 		});
 	});
 }
@@ -176,12 +176,12 @@ function metadataOf({ headers }: Response): Metadata {
 	};
 }
 
-type SentAnswering = Pick<Answering, "requireFrame" | "send"> & { account: string };
+type SentAnswering = Pick<Answering, "send"> & { account: string };
 
 async function sendAnswer(
 	response: Response,
 	metadata: Metadata,
-	{ account, requireFrame, send }: SentAnswering,
+	{ account, send }: SentAnswering,
 ): Promise<void> {
 	const { eventId } = metadata;
 	const isStream = response.headers.get("content-type")?.startsWith(SSE_CONTENT_TYPE) && response.body;
@@ -189,9 +189,8 @@ async function sendAnswer(
 		const head = response.ok
 			? { type: "universal.created", metadata }
 			: { type: "universal.error", metadata: { ...metadata, statusCode: response.status } };
-		return sendInOneFrame(response, head, { account, requireFrame, send });
+		return sendInOneFrame(response, head, { account, send });
 	}
-	await requireFrame();
 	await send(JSON.stringify({ type: "universal.created", metadata }));
 	let events: string[] = [];
 	let size = 0;
@@ -204,7 +203,6 @@ async function sendAnswer(
 		events = [];
 		for (const data of complete) {
 			if (isDone(data)) continue;
-			await requireFrame();
 			await send(
 				JSON.stringify({
 					type: "universal.stream",
@@ -214,7 +212,6 @@ async function sendAnswer(
 			);
 		}
 	}
-	await requireFrame();
 	await send(JSON.stringify({ type: "universal.done", metadata }));
 }
 
@@ -222,12 +219,11 @@ async function sendAnswer(
 async function sendInOneFrame(
 	response: Response,
 	head: object,
-	{ account, requireFrame, send }: SentAnswering,
+	{ account, send }: SentAnswering,
 ): Promise<void> {
 	const hold = new BufferHold(account);
 	try {
 		const frame = await frameOf(response, head, hold);
-		await requireFrame();
 		await send(frame);
 	} finally {
 		hold.release();
@@ -253,14 +249,8 @@ function readValue(response: Response, bytes: Uint8Array): unknown {
 	return encodeBase64(bytes);
 }
 
-async function sendFailure(
-	error: AiError,
-	{ send }: Pick<Answering, "send">,
-	metadata: Metadata = {},
-): Promise<void> {
+async function failureFrame(error: AiError, metadata: Metadata = {}): Promise<string> {
 	const { status } = error;
 	const response = await gatewayFailure(error).json();
-	await send(
-		JSON.stringify({ type: "universal.error", metadata: { ...metadata, statusCode: status }, response }),
-	);
+	return JSON.stringify({ type: "universal.error", metadata: { ...metadata, statusCode: status }, response });
 }

@@ -19,7 +19,7 @@ import { validate } from "../../dialects/validation/validation.ts";
 import { gatewayInHeaders, runModel } from "../../gateways/run/model-in-gateway.ts";
 import { parseText } from "../../http/body.ts";
 import { boundDepth } from "../../http/bound-depth.ts";
-import { NORMAL, POLICY_VIOLATION, TOO_LARGE } from "../../http/close-codes.ts";
+import { CLOSE } from "../../http/close-codes.ts";
 import { tooLarge } from "../../http/decompress.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
@@ -92,7 +92,7 @@ function serve({ receive }: OpenSocket, context: SocketContext): void {
 		const size = typeof data === "string" ? data.length : data.byteLength;
 		if (size > limits.jsonBytes) {
 			context.send(errorFrame(tooLarge(limits.jsonBytes), context.call.id));
-			return context.close(TOO_LARGE, "a frame is too large");
+			return context.close(CLOSE.tooLarge, "a frame is too large");
 		}
 		if (now() - openedAt > MAX_CONNECTION_MS) {
 			context.send({
@@ -105,7 +105,7 @@ function serve({ receive }: OpenSocket, context: SocketContext): void {
 					param: null,
 				},
 			});
-			return context.close(NORMAL, "the connection is too old");
+			return context.close(CLOSE.normal, "the connection is too old");
 		}
 		if (open >= MAX_OPEN_FRAMES)
 			return context.refuse(
@@ -160,7 +160,7 @@ async function answer(data: string | ArrayBuffer, context: SocketContext): Promi
 		const frame = { ...errorFrame(error, id), ...(lane !== undefined && { stream_id: lane }) };
 		if (isRefusedFrame(error)) refuse(frame);
 		else send(frame);
-		if (isTokenRefused(error)) context.close(POLICY_VIOLATION, TOKEN_REFUSED);
+		if (isTokenRefused(error)) context.close(CLOSE.policyViolation, TOKEN_REFUSED);
 	}
 }
 
