@@ -5,7 +5,8 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Context, Hono } from "hono";
-import { EngineFailure, faultOf, logFault } from "./failure.ts";
+import { EngineFailure } from "./failure.ts";
+import { faultOf, loggedFault } from "./fault.ts";
 import { bytesOf, choiceOf, flagOf, numberOf, readBody, textOf, textsOf } from "./fields.ts";
 import type { Metrics } from "./metrics.ts";
 import { type EngineModel, type EngineTask, type Item, type Result, SOUND_FORMATS, TASKS } from "./model.ts";
@@ -188,11 +189,7 @@ interface Served {
 export function createApp({ pool, metrics, key }: AppOptions): Hono<Served> {
 	const app = new Hono<Served>();
 	app.onError((error, c) => {
-		const failure =
-			error instanceof EngineFailure
-				? error
-				: new EngineFailure("internal", "The engine has failed: the log of the gateway has the place");
-		if (failure !== error) logFault(faultOf(error));
+		const failure = error instanceof EngineFailure ? error : loggedFault(faultOf(error));
 		return Response.json(failure.body, {
 			status: failure.status === 499 ? 400 : failure.status,
 			headers: c.res.headers,

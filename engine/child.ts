@@ -2,7 +2,8 @@
  * The process of one model. It loads the model, runs batches one after the other, and ends with its parent. A run of an encoder can only be
  * ended by ending the process, which is why each model has one of its own.
  */
-import { modelFailure, ownFault } from "./failure.ts";
+import { modelFailure } from "./failure.ts";
+import { ownFault } from "./fault.ts";
 import type { FailureCause, FromProcess, ToProcess } from "./model.ts";
 import { type LoadedModel, loadModel } from "./tasks.ts";
 

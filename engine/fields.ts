@@ -1,6 +1,6 @@
 /** Reads the fields of requests. Each refusal names the field. */
 import type { IncomingMessage } from "node:http";
-import { EngineFailure } from "./failure.ts";
+import { EngineFailure, isOfCode } from "./failure.ts";
 
 /** Of a request: a recording of an hour in WAV has 115 MB. */
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
@@ -22,7 +22,10 @@ export async function readBody(incoming: IncomingMessage, request: Request): Pro
 		}
 	}
 	const text = await textIn(incoming).catch((error: unknown) => {
-		throw error instanceof EngineFailure ? error : new EngineFailure("cancelled", "The caller has left");
+		// An error in the loop destroys the request too.
+		const isOfRequest = !(error instanceof EngineFailure || isOfCode(error));
+		const hasLeft = isOfRequest && incoming.destroyed && !incoming.complete;
+		throw hasLeft ? new EngineFailure("cancelled", "The caller has left") : error;
 	});
 	let body: unknown;
 	try {

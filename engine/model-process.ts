@@ -1,7 +1,8 @@
 /** The child process of a model: started, loaded, called, and killed if it is stuck. */
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
-import { EngineFailure, logFault } from "./failure.ts";
+import { EngineFailure } from "./failure.ts";
+import { loggedFault } from "./fault.ts";
 import type { EngineModel, FailureCause, FromProcess, Item, Result, ToProcess } from "./model.ts";
 
 export interface ProcessLimits {
@@ -161,13 +162,7 @@ export class ModelProcess {
 
 	/** A fault of the engine's own code is logged. `undefined`: the model has failed. */
 	#internal({ fault }: FailureCause): EngineFailure | undefined {
-		if (!fault) return undefined;
-		logFault(fault);
-		const { name } = this.#model;
-		return new EngineFailure(
-			"internal",
-			`The engine has failed with ${name}: the log of the gateway has the place`,
-		);
+		return fault && loggedFault(fault, this.#model.name);
 	}
 
 	#unreadable(reason: string): EngineFailure {

@@ -1,5 +1,5 @@
 /** What the engine knows about a model, and what passes between its server and the process of a model. */
-import type { Fault } from "./failure.ts";
+import type { Fault } from "./fault.ts";
 
 export const TASKS = [
 	"embeddings",

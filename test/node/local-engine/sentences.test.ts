@@ -1,8 +1,9 @@
 /** Errors while ONNX models run: what callers and logs see of those of the libraries, and of those of the engine's own code. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { expect, it } from "vitest";
-import { modelFailure, ownFault } from "../../../engine/failure.ts";
+import { expect, it, vi } from "vitest";
+import { modelFailure } from "../../../engine/failure.ts";
+import { loggedFault, ownFault } from "../../../engine/fault.ts";
 import { logitsOf, meanOf } from "../../../engine/numbers.ts";
 
 const failureOf = (code: () => unknown): unknown => {
@@ -63,6 +64,20 @@ it.each([
 		stack: `TypeError: x of undefined\n    ${stack}`,
 	});
 	expect(ownFault(error) !== undefined).toBe(isOwn);
+});
+
+it("a fault of the engine is logged with its place, and the caller is sent to the log", () => {
+	const log = vi.spyOn(console, "error").mockImplementation(() => {});
+	const fault = { name: "TypeError", frames: ["at run (tasks.js:3:4)"] };
+	const [ofModel, ofServer] = [loggedFault(fault, "m"), loggedFault(fault)];
+	const lines = log.mock.calls;
+	log.mockRestore();
+	expect([ofModel.status, ofModel.message, ofServer.message]).toEqual([
+		500,
+		"The engine has failed with m: the gateway's log names the place in the code",
+		"The engine has failed: the gateway's log names the place in the code",
+	]);
+	expect(lines).toEqual(Array(2).fill(["fault: TypeError at run (tasks.js:3:4)"]));
 });
 
 it("of a value that is no error", () => {
