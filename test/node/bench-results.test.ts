@@ -77,6 +77,22 @@ describe("the results", () => {
 		]);
 	});
 
+	it("have the note of the last run, and say so if there are several", () => {
+		const runs = ["577 us, floor 273 us", "500 us, floor 250 us"].map((note) =>
+			run("a", row("ratio", 2, { note })),
+		);
+		const text = document(runs, SCENARIOS);
+		expect(text).toContain("| Stretch | Verdict of the worst run | Note |");
+		expect(text).toContain("| 500 us, floor 250 us (last run) |");
+		expect(document(runs.slice(0, 1), SCENARIOS)).toContain("| 577 us, floor 273 us |");
+	});
+
+	it("have counts without digits, and small fractions with them", () => {
+		const runs = [run("a", ...[137, 1306.983, 2, 0.0213].map((each) => row(`${each}`, each, { unit: "" })))];
+		const values = cellsOf(document(runs, SCENARIOS)).map(([, measured]) => measured);
+		expect(values).toEqual(["137", "1307", "2", "0.021"]);
+	});
+
 	it("know rows whose values should be high", () => {
 		const bars = { unit: "", bar: 500, stretch: 2_000, isMoreBetter: true } as const;
 		const runs = [900, 499, 2_100].map((median) => run("a", row("a second", median, bars)));
@@ -85,7 +101,7 @@ describe("the results", () => {
 		);
 		expect(verdicts).toEqual(["**missed**", "met", "stretch"]);
 		expect(cellsOf(document(runs, SCENARIOS))[0]?.slice(1, 7)).toEqual([
-			...["900.000", "499.000", "3", ""],
+			...["900", "499", "3", ""],
 			...["at least 500", "at least 2000"],
 		]);
 	});

@@ -89,7 +89,7 @@ export async function manyRoutes(context: Context): Promise<Row[]> {
 	);
 	return [
 		{
-			label: "1,000 more routes: CPU a request",
+			label: "1,000 more routes, over none: CPU a request",
 			measured: spread(ratios.map(({ ratio }) => ratio)),
 			unit: "x",
 			note: noteOf(ratios),

@@ -77,7 +77,7 @@ async function lowRates(context: Context): Promise<Row[]> {
 				measured: spread(own.cpu),
 				unit: "x",
 				error: spread(error.cpu),
-				note: `${of.cpu.toFixed(0)} to ${floor.cpu.toFixed(0)} us, with the work between requests`,
+				note: `${of.cpu.toFixed(0)} us, floor ${floor.cpu.toFixed(0)} us; with the work between requests`,
 			},
 			{
 				label: `${label}: added p50 above the floor`,
@@ -216,7 +216,7 @@ async function sparseAccounts(context: Context): Promise<Row[]> {
 				label: `${label}: CPU a request`,
 				measured: spread(cpu),
 				unit: "x",
-				note: `${of.cpu.toFixed(0)} to ${one.cpu.toFixed(0)} us`,
+				note: `${of.cpu.toFixed(0)} us, one account ${one.cpu.toFixed(0)} us`,
 			},
 			{
 				label: `${label}: added p50`,

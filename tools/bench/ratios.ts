@@ -50,7 +50,7 @@ export async function against(
 			error: spread(error.map(({ ratio }) => ratio)),
 			...(bar !== undefined && { bar }),
 			...(stretch !== undefined && { stretch }),
-			note: [noteOf(own, each), note].filter(Boolean).join("; "),
+			note: [noteOf(own, { pieces: each, second: "floor" }), note].filter(Boolean).join("; "),
 		},
 	];
 }
@@ -79,10 +79,11 @@ export interface Ratio {
 	each: [number, number];
 }
 
-export const noteOf = (ratios: readonly Ratio[], pieces = 1): string => {
+/** @param second what the second contender is. Default: what the row's label names after "over". */
+export const noteOf = (ratios: readonly Ratio[], { pieces = 1, second = "over" } = {}): string => {
 	const of = (which: 0 | 1) =>
 		(spread(ratios.map(({ each }) => each[which])).median / pieces).toFixed(pieces > 1 ? 1 : 0);
-	return `${of(0)} to ${of(1)} us`;
+	return `${of(0)} us, ${second} ${of(1)} us`;
 };
 
 /** Both contenders are under load at the same time, on one core. */

@@ -74,7 +74,7 @@ export const SCENARIOS = {
 					unit: "x",
 					bar: 0.45,
 					stretch: 0.35,
-					note: noteOf(ratios),
+					note: noteOf(ratios, { second: "Portkey" }),
 				},
 			];
 		} finally {

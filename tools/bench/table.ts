@@ -40,9 +40,13 @@ export interface Run {
 	rows: readonly MeasuredRow[];
 }
 
-const DIGITS = { x: 2, ms: 2, KB: 0, MB: 0, "": 3 } as const;
+const DIGITS = { x: 2, ms: 2, KB: 0, MB: 0 } as const;
 
-const digits = (value: number, unit: Row["unit"]): string => value.toFixed(DIGITS[unit]);
+const digits = (value: number, unit: Row["unit"]): string =>
+	unit ? value.toFixed(DIGITS[unit]) : count(value);
+
+/** A count, or one for each request, which is a small fraction. */
+const count = (value: number): string => String(Number(value.toFixed(value < 10 ? 3 : 0)));
 
 const shown = ({ median, low, high }: Spread, unit: Row["unit"]): string => {
 	const [m, l, h] = [median, low, high].map((value) => digits(value, unit));
@@ -72,11 +76,11 @@ export function document(runs: readonly Run[], scenarios: readonly string[]): st
 	});
 	return `# Results
 
-The median of the runs, and the worst of them; of one run, the median (quartiles) of its rounds. *Error* is the floor measured against itself in the same way, in the last run. The last column but one is of the worst run. All rows were measured at this commit, the others are left out.
+The median of the runs, and the worst of them; of one run, the median (quartiles) of its rounds. *Error* is the floor measured against itself in the same way, in the last run. All rows were measured at the commit below, the others are left out.
 ${software(runs.at(-1)?.commit)}
 ${startsOf(runs)}
 
-| What | Measured | Worst | Runs | Error | Bar | Stretch | | Note |
+| What | Measured | Worst | Runs | Error | Bar | Stretch | Verdict of the worst run | Note |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ${lines.join("\n")}
 `;
@@ -105,7 +109,7 @@ function line(rows: readonly MeasuredRow[]): string {
 		limit(bar, last),
 		limit(stretch, last),
 		verdict(last, worst),
-		note,
+		note && rows.length > 1 ? `${note} (last run)` : note,
 	];
 	return `| ${cells.join(" | ")} |`;
 }

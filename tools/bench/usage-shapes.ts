@@ -65,7 +65,7 @@ export async function usageShapes(context: Context): Promise<Row[]> {
 					measured: spread(ratios.map(({ ratio }) => ratio)),
 					unit: "x",
 					...{ bar: 1.7, stretch: 1.5 },
-					note: noteOf(ratios, new Chunks(model, shape).all.length),
+					note: noteOf(ratios, { pieces: new Chunks(model, shape).all.length, second: "floor" }),
 				});
 			}
 		return rows;

@@ -20,7 +20,7 @@ export async function workersCpu(context: Context): Promise<Row[]> {
 		unit: "x",
 		error: spread(error[mode].map(([again, one]) => again / one)),
 		...{ bar: 1.08, stretch: 1.03 },
-		note: `${[0, 1].map((which) => spread(own[mode].map((each) => each[which] ?? 0)).median.toFixed(0)).join(" to ")} us, all processes of the command`,
+		note: `${[0, 1].map((which) => spread(own[mode].map((each) => each[which] ?? 0)).median.toFixed(0)).join(" us, over ")} us; all processes of the command`,
 	}));
 }
 
