@@ -9,18 +9,18 @@ import { Allowance } from "../../src/core/allowance.ts";
 import { SharedCount } from "../../src/core/shared-count.ts";
 import { CLOSE } from "../../src/http/close-codes.ts";
 import type { ConnectionContext } from "./connection-context.ts";
-import type { ConnectionPace, Reading } from "./connection-pace.ts";
-import { type FrameHeader, FrameHeaders } from "./frame-headers.ts";
+import type { Reading } from "./connection-pace.ts";
+import { type FrameHeader, FrameReader } from "./frame-reader.ts";
 
 /** Frames of one websocket, at once and in a second. Live audio has 50 in a second, or 375 if a browser sends each block of 128 samples. */
 const FRAMES = { burst: 500, perSecond: 2_000 };
 /**
- * Frames that pass together. What passes at once is paid for later, and until then no other caller of a runtime that is behind begins work. So
- * many sockets that stay below the rate would delay all callers.
+ * Frames of one websocket that pass in `TOGETHER_MS`. What passes at once counts later, and until then no other caller of a runtime that is
+ * behind begins work. So many sockets that stay below the rate would delay all callers.
  */
 const MAX_TOGETHER = 50;
-/** A shorter wait would need a timer for each frame. */
-const MIN_WAIT_MS = 10;
+/** Also the shortest wait: a shorter one would need a timer for each frame. */
+const TOGETHER_MS = 10;
 /** The runtime keeps about 30 bytes of an empty part. No client divides a message into so many. */
 const MAX_PARTS = 4_096;
 /** The runtime reads no larger message. */
@@ -45,13 +45,13 @@ const NO_SPACE: Refusal = [CLOSE.tryAgainLater, "there is no space for the messa
 export const socketBytesOf = (max: number): SharedCount =>
 	new SharedCount({ name: "socket_bytes", title: "bytes of incomplete websocket messages", max });
 
-type FramesContext = Pick<ConnectionContext, "now" | "socketBytes">;
+export type FramesContext = Pick<ConnectionContext, "now" | "socketBytes">;
 
-interface FramesConnection {
+export interface FramesConnection {
 	address: string;
-	pace: Pick<ConnectionPace, "passedFrames">;
 	reading: Pick<Reading, "readLater">;
-	forward(bytes: Buffer): void;
+	/** `frames`: those that begin in these bytes. */
+	forward(bytes: Buffer, frames: number): void;
 	/** The caller must not send more, and gets this close frame. */
 	end(close: Buffer): void;
 }
@@ -61,10 +61,10 @@ export class CallerFrames {
 	readonly #held: SharedCount;
 	readonly #now: () => number;
 	readonly #connection: FramesConnection;
-	readonly #headers = new FrameHeaders();
+	readonly #reader = new FrameReader();
 	readonly #allowance = new Allowance(FRAMES);
-	/** Of the payload of the current frame. */
-	#remaining = 0;
+	/** Frames that have passed since `at`. */
+	#together = { at: 0, frames: 0 };
 	#isControl = false;
 	#isLast = false;
 	/** Of the current message. */
@@ -81,11 +81,11 @@ export class CallerFrames {
 	receive(bytes: Buffer): void {
 		const { end, forward, reading } = this.#connection;
 		const at = this.#now();
-		const { passed, refusal } = this.#follow(bytes, at);
-		if (passed > 0) forward(bytes.subarray(0, passed));
+		const { passed, frames, refusal } = this.#follow(bytes, at);
+		if (passed > 0) forward(bytes.subarray(0, passed), frames);
 		if (refusal) end(closeFrame(refusal));
 		else if (passed < bytes.length)
-			reading.readLater(bytes.subarray(passed), Math.max(MIN_WAIT_MS, this.#allowance.delayMs(at)));
+			reading.readLater(bytes.subarray(passed), Math.max(TOGETHER_MS, this.#allowance.delayMs(at)));
 	}
 
 	/** The message is complete, or the connection has ended. */
@@ -95,39 +95,39 @@ export class CallerFrames {
 		this.#parts = 0;
 	}
 
-	/** Returns how many of the bytes may pass: those before the frame that is refused. */
-	#follow(bytes: Buffer, now: number): { passed: number; refusal?: Refusal | undefined } {
+	/** Returns how many of the bytes may pass, and of the frames: those before the frame that is refused. */
+	#follow(bytes: Buffer, now: number): { passed: number; frames: number; refusal?: Refusal | undefined } {
 		let at = 0;
 		let frameAt = 0;
 		let frames = 0;
-		let refusal: Refusal | undefined;
-		while (at < bytes.length && !refusal) {
-			if (this.#remaining > 0) {
-				const taken = Math.min(this.#remaining, bytes.length - at);
-				at += taken;
-				this.#remaining -= taken;
-				if (!this.#isControl && !this.#hold(taken)) refusal = NO_SPACE;
-			} else {
-				if (!this.#headers.isWithin) {
-					if (frames >= MAX_TOGETHER || this.#allowance.delayMs(now) > 0) break;
-					frameAt = at;
-				}
-				const header = this.#headers.push(bytes[at++] ?? 0);
-				if (!header) continue;
-				frames++;
-				this.#allowance.count(1);
-				refusal = this.#begin(header);
+		while (at < bytes.length) {
+			const isPayload = this.#reader.isInPayload;
+			if (!this.#reader.isWithin) {
+				if (!this.#mayBegin(now)) break;
+				frameAt = at;
 			}
-			if (this.#remaining === 0 && !this.#isControl && this.#isLast) this.end();
+			const { size, header } = this.#reader.read(bytes, at);
+			at += size;
+			let refusal: Refusal | undefined;
+			if (header) refusal = this.#begin(header);
+			else if (isPayload && !this.#isControl && !this.#hold(size)) refusal = NO_SPACE;
+			if (refusal) return { passed: frameAt, frames, refusal };
+			if (header) frames++;
+			if (!this.#reader.isWithin && !this.#isControl && this.#isLast) this.end();
 		}
-		this.#connection.pace.passedFrames(frames);
-		return { passed: refusal ? frameAt : at, refusal };
+		return { passed: at, frames };
+	}
+
+	#mayBegin(now: number): boolean {
+		if (now - this.#together.at >= TOGETHER_MS) this.#together = { at: now, frames: 0 };
+		return this.#together.frames < MAX_TOGETHER && this.#allowance.delayMs(now) === 0;
 	}
 
 	#begin({ hasReservedBits, isLast, isMasked, opcode, payloadBytes }: FrameHeader): Refusal | undefined {
 		this.#isControl = opcode >= FIRST_CONTROL;
 		this.#isLast = isLast;
-		this.#remaining = payloadBytes;
+		this.#allowance.count(1);
+		this.#together.frames++;
 		// The gateway agrees to no extension (wrangler.jsonc).
 		if (!isMasked || hasReservedBits || !OPCODES.has(opcode)) return MALFORMED;
 		if (this.#isControl) return isLast && payloadBytes <= MAX_CONTROL_BYTES ? undefined : MALFORMED;

@@ -11,6 +11,8 @@ export interface ConnectionTimes {
 	requestMs: number;
 	/** Between two requests. */
 	keepAliveMs: number;
+	/** Between two requests, for the connection to the runtime. */
+	runtimeIdleMs: number;
 	/** A websocket whose caller has not read for so long is closed. */
 	unreadMs: number;
 	/** Longest time without a byte in either direction. Must be longer than any answer. */

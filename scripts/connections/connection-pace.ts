@@ -22,6 +22,12 @@ export interface PacedRequest {
 	credentials: readonly string[];
 }
 
+interface PassedOptions {
+	frames?: number;
+	/** Default: the latest one. */
+	request?: PacedRequest | undefined;
+}
+
 type PaceContext = Pick<ConnectionContext, "callers" | "now" | "workers">;
 
 /** They answer at once, without a token. */
@@ -69,10 +75,9 @@ export class ConnectionPace {
 	readonly #address: string;
 	/** The latest one. */
 	#request: PacedRequest;
+	/** Each ends one wait. */
 	readonly #waits = new Set<() => void>();
 	#worker: RuntimeWorker;
-	/** Of the frames that the next bytes have. */
-	#frameUnits = 0;
 	/** Of a caller with an accepted token. A proxy sends requests of several callers on one connection. */
 	#burst = { key: "", since: 0, bytes: 0 };
 
@@ -111,9 +116,11 @@ export class ConnectionPace {
 		const begins = this.#mayBegin(caller);
 		if (begins) this.#pace.use(caller, 1);
 		else
-			this.#wait(caller, () => {
-				this.#pace.use(caller, 1);
-				start();
+			this.#wait(caller, {
+				start: () => {
+					this.#pace.use(caller, 1);
+					start();
+				},
 			});
 		return begins;
 	}
@@ -146,29 +153,26 @@ export class ConnectionPace {
 		return this.#callers.isKnown(this.#request.credentials);
 	}
 
-	/** Frames of a websocket are passed on with the next bytes. Each costs the runtime about as much as a piece of bytes. */
-	passedFrames(count: number): void {
-		this.#frameUnits += count * UNITS_OF_PIECE;
-	}
-
 	/**
 	 * Bytes of the request or of its answer were passed on. The socket that they came from is not read while the caller must wait. They count at
 	 * the end of the wait: otherwise all sockets of the caller would be read again at once, and other callers would wait for what they pass.
+	 * `frames`: of a websocket. Each costs the runtime about as much as a piece of bytes.
 	 */
-	passed(bytes: number, from: Reading, request = this.#request): void {
+	passed(bytes: number, from: Reading, { frames = 0, request = this.#request }: PassedOptions = {}): void {
 		const { caller } = request;
-		const units = UNITS_OF_PIECE + bytes / BYTES_PER_UNIT + this.#frameUnits;
-		this.#frameUnits = 0;
+		const units = UNITS_OF_PIECE * (1 + frames) + bytes / BYTES_PER_UNIT;
+		const use = (): void => this.#pace.use(caller, units);
 		this.#countBurst(bytes, request);
 		if (this.#mayBegin(caller)) {
-			this.#pace.use(caller, units);
+			use();
 			return;
 		}
 		from.stop("pace");
-		this.#wait(caller, () => {
-			this.#pace.use(caller, units);
+		const start = (): void => {
+			use();
 			from.goOn("pace");
-		});
+		};
+		this.#wait(caller, { start, end: use });
 	}
 
 	#countBurst(bytes: number, { caller: { key }, credentials }: PacedRequest): void {
@@ -190,17 +194,23 @@ export class ConnectionPace {
 		this.#pace.refuse();
 	}
 
+	/** Ends the waits. What was passed on counts now; a request that has not begun does not. */
 	end(): void {
-		for (const stop of this.#waits) stop();
+		for (const end of this.#waits) end();
 		this.#waits.clear();
 	}
 
-	#wait(caller: PacedCaller, start: () => void): void {
+	/** `end`: called in place of `start` if the wait ends before. */
+	#wait(caller: PacedCaller, { start, end }: { start(): void; end?(): void }): void {
 		const stop = this.#pace.wait(caller, () => {
-			this.#waits.delete(stop);
+			this.#waits.delete(stopAndEnd);
 			start();
 		});
-		this.#waits.add(stop);
+		const stopAndEnd = (): void => {
+			stop();
+			end?.();
+		};
+		this.#waits.add(stopAndEnd);
 	}
 }
 

@@ -34,7 +34,7 @@ export interface MessageHead {
 
 /** A header that occurs twice makes the end of a message, or its address, ambiguous. */
 const SINGLE = new Set(["content-length", "transfer-encoding", "host"]);
-const READ = [...SINGLE, ...KEY_HEADERS, PROTOCOLS, "content-encoding", "expect", "upgrade"];
+const READ = [...SINGLE, ...KEY_HEADERS, PROTOCOLS, "connection", "content-encoding", "expect", "upgrade"];
 /** A line that ends otherwise has another meaning for servers that accept a CR or a LF alone as its end. */
 const FIELD = "[\\w!#$%&'*+.^`|~-]+:[^\\r\\n\\0]*";
 const WELL_FORMED = new RegExp(`^[^\\r\\n\\0]*(?:\\r\\n${FIELD})*\\r\\n\\r\\n$`);
@@ -45,6 +45,9 @@ const TARGET = /^(?:https?:\/\/[\w.-]+(?::\d{1,5})?)?\/[!"$-;=@-_a-~]*(?:\?[!$-;
 
 /** How the end of a message is found. `close`: it ends with the connection. `upgrade`: the connection has another protocol now. */
 type BodyKind = "none" | "length" | "chunked" | "close" | "upgrade";
+
+/** Among the options of the header `connection`. */
+const CLOSE = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 
 type Step = "size" | "data" | "data-end" | "trailer";
 
@@ -246,6 +249,12 @@ export function answerBodyKind(head: MessageHead, method: string | undefined): B
 	if (status === 101) return "upgrade";
 	if (status < 200 || status === 204 || status === 304 || method === "HEAD") return "none";
 	return statedKind(head) ?? "close";
+}
+
+/** Whether the connection ends after the message, as the sender or the version says. */
+export function endsConnection({ headers, startLine }: MessageHead): boolean {
+	const hasClose = CLOSE.test(headers.get("connection") ?? "");
+	return hasClose || startLine.includes("HTTP/1.0");
 }
 
 export const statusOf = ({ startLine }: MessageHead): number => Number(startLine[1] ?? 0);

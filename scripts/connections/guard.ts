@@ -21,11 +21,15 @@ import { sendCounts } from "./send-counts.ts";
 import { WorkerChoice, type WorkerPair } from "./worker-choice.ts";
 
 /** After this time without a byte the system checks whether the caller is still connected. */
-const KEEP_ALIVE_MS = 60_000;
+const TCP_KEEP_ALIVE_MS = 60_000;
 const CHECK_MS = 1_000;
 const REPORT_MS = 5_000;
 /** docs/security.md names them. Load balancers keep idle connections for 60 seconds, so `keepAliveMs` is longer. */
-export const TIMES = { firstByteMs: 10_000, requestMs: 10_000, keepAliveMs: 75_000, unreadMs: 15_000 };
+export const TIMES = {
+	...{ firstByteMs: 10_000, requestMs: 10_000, keepAliveMs: 75_000, unreadMs: 15_000 },
+	// The runtime closes a connection 5 seconds after its latest answer. The check of this time is up to a second late.
+	runtimeIdleMs: 3_000,
+};
 /** Names of the metrics. The gateway counts the sockets itself. */
 const COUNT_NAMES: Readonly<Record<string, string>> = {
 	waiting: "waiting_connections",
@@ -111,7 +115,7 @@ export function guardConnections({
 		allowHalfOpen: true,
 		noDelay: true,
 		keepAlive: true,
-		keepAliveInitialDelay: KEEP_ALIVE_MS,
+		keepAliveInitialDelay: TCP_KEEP_ALIVE_MS,
 	};
 	const server = createServer(settings, (caller) => {
 		const connection = new GuardedConnection(caller, context);

@@ -9,14 +9,13 @@
  * get no answer, so the guard closes the runtime's connection before.
  */
 import type { Socket } from "node:net";
-import { AnswerFrames } from "./answer-frames.ts";
 import { BodyRate } from "./body-rate.ts";
 import { callerAddress } from "./caller-address.ts";
-import { CallerFrames } from "./caller-frames.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import { ConnectionPace, type PacedRequest, Reading } from "./connection-pace.ts";
 import {
 	answerBodyKind,
+	endsConnection,
 	FramingError,
 	MessageFraming,
 	type MessageHead,
@@ -27,14 +26,13 @@ import { Lingering } from "./lingering.ts";
 import type { Placed } from "./places.ts";
 import { CONTINUE, refusal } from "./refusal.ts";
 import { RuntimeSocket } from "./runtime-socket.ts";
+import { WebsocketFrames } from "./websocket-frames.ts";
 
 /**
  * A smaller body is complete before the runtime sees its request. A caller who announces a body and sends none would use a connection of the
  * runtime: the gateway reads small bodies before it verifies the token, and that needs a connection too. So it gets 408, also with a wrong token.
  */
 const HELD_BODY_BYTES = 16 * 1024;
-/** The runtime closes a connection 5 seconds after its latest answer. The check of this time is up to a second late. */
-export const RUNTIME_IDLE_MS = 3_000;
 
 export class GuardedConnection implements Placed {
 	readonly address: string;
@@ -46,7 +44,7 @@ export class GuardedConnection implements Placed {
 	readonly #request = new MessageFraming(requestBodyKind);
 	readonly #answer = new MessageFraming((head) => answerBodyKind(head, this.#requests[0]?.method));
 	/** Requests that have no complete answer. */
-	readonly #requests: { method: string; paced: PacedRequest }[] = [];
+	readonly #requests: { method: string; isLast: boolean; paced: PacedRequest }[] = [];
 	readonly #pace: ConnectionPace;
 	/** The request is complete enough, and waits for the time of its caller: the bytes after it. */
 	#unread: Buffer[] | undefined;
@@ -55,10 +53,7 @@ export class GuardedConnection implements Placed {
 	#isForwarding = false;
 	#isTunnel = false;
 	/** Of a websocket. */
-	#frames: CallerFrames | undefined;
-	readonly #answerFrames = new AnswerFrames();
-	/** A close frame that waits until the frame of an answer is complete: the caller could not read it within that one. */
-	#closing: { frame: Buffer; lingering: Lingering } | undefined;
+	#frames: WebsocketFrames | undefined;
 	/** The last bytes for the caller are written. */
 	#ending: Lingering | undefined;
 	#isClosed = false;
@@ -99,11 +94,12 @@ export class GuardedConnection implements Placed {
 		this.#runtime?.destroy();
 	}
 
+	/** A request that waits for the time of its caller keeps its place, and gets another connection to the runtime when it begins. */
 	leaveRuntime(): void {
 		this.#runtime?.leave();
 		this.#runtime = undefined;
 		this.#callerReading.goOn("runtime");
-		this.#context.places.waitAgain(this);
+		if (!this.#unread) this.#context.places.waitAgain(this);
 	}
 
 	/** Closes the connection if one of its times has passed. Called about once a second. */
@@ -111,17 +107,17 @@ export class GuardedConnection implements Placed {
 		const { now, times } = this.#context;
 		const at = now();
 		const silentMs = at - this.#lastByteAt;
-		const isIdle = this.#requests.length === 0 && !this.#isForwarding;
 		// The runtime buffers what the caller of a websocket does not read, and its place is free only when it is closed.
 		const isUnread = this.#isTunnel && at - (this.unreadSince ?? at) > times.unreadMs;
-		if (silentMs > times.idleMs() || isUnread) this.close();
+		if (silentMs > times.idleMs() || isUnread || this.#frames?.isOver(at)) this.close();
 		else if (this.#ending) {
 			if (this.#caller.writableFinished && this.#ending.isOver(at)) this.close();
 		} else if (this.#isTunnel) return;
-		else if (isIdle && this.#runtime && at - (this.#answeredAt ?? at) > RUNTIME_IDLE_MS) this.leaveRuntime();
+		else if (this.#isIdle && this.#runtime && at - (this.#answeredAt ?? at) > times.runtimeIdleMs)
+			this.leaveRuntime();
 		else if (this.#requestAt === undefined) {
 			const limitMs = this.#answeredAt === undefined ? times.firstByteMs : times.keepAliveMs;
-			if (isIdle && silentMs > limitMs) this.close();
+			if (this.#isIdle && silentMs > limitMs) this.close();
 		} else if (!this.#isForwarding) {
 			if (at - this.#requestAt <= times.requestMs) return;
 			if (this.#unread) this.#pace.refuse();
@@ -129,14 +125,19 @@ export class GuardedConnection implements Placed {
 		} else if (this.#rate.isSlow(at) && !this.#caller.isPaused()) this.refuse("late");
 	}
 
+	/** The runtime has no request of the connection. */
+	get #isIdle(): boolean {
+		return this.#requests.length === 0 && !this.#isForwarding;
+	}
+
 	#receive(bytes: Buffer): void {
 		if (this.#isClosed) return;
 		this.#lastByteAt = this.#context.now();
-		const lingering = this.#ending ?? this.#closing?.lingering;
-		if (lingering) {
-			if (lingering.drop(bytes.length, this.#lastByteAt)) this.close();
-		} else if (this.#frames) this.#frames.receive(bytes);
-		else if (this.#isTunnel) this.#forward(bytes);
+		if (this.#ending) {
+			if (this.#ending.drop(bytes.length, this.#lastByteAt)) this.close();
+		} else if (this.#frames) {
+			if (this.#frames.receive(bytes)) this.close();
+		} else if (this.#isTunnel) this.#forward(bytes);
 		else if (this.#unread) this.#keep(this.#unread, bytes);
 		else this.#receiveRequests(bytes);
 	}
@@ -188,7 +189,7 @@ export class GuardedConnection implements Placed {
 		this.#waitForRequest();
 	}
 
-	/** A connection that has a place keeps it while the request waits. */
+	/** A connection that has a place keeps it while the request waits, also if it leaves the runtime meanwhile. */
 	#begin(head: MessageHead): void {
 		this.#pace.read(head);
 		if (this.#runtime && !this.#takePlace(head)) return;
@@ -216,7 +217,8 @@ export class GuardedConnection implements Placed {
 
 	#startForwarding(head: MessageHead): void {
 		if (!this.#runtime && !this.#takePlace(head)) return;
-		this.#requests.push({ method: head.startLine[0] ?? "", paced: this.#pace.request });
+		const [method = ""] = head.startLine;
+		this.#requests.push({ method, isLast: endsConnection(head), paced: this.#pace.request });
 		this.#isForwarding = true;
 		this.#rate.begin(this.#lastByteAt);
 		const [first, ...others] = this.#held;
@@ -234,8 +236,8 @@ export class GuardedConnection implements Placed {
 		return isPlaced;
 	}
 
-	#forward(bytes: Buffer): void {
-		this.#pace.passed(bytes.length, this.#callerReading);
+	#forward(bytes: Buffer, frames = 0): void {
+		this.#pace.passed(bytes.length, this.#callerReading, { frames });
 		if (this.#runtime?.write(bytes) === false) this.#callerReading.stop("runtime");
 	}
 
@@ -245,25 +247,31 @@ export class GuardedConnection implements Placed {
 		runtime.on("data", (bytes) => this.#pass(bytes));
 		runtime.on("drain", () => this.#callerReading.goOn("runtime"));
 		runtime.once("error", () => this.close());
-		runtime.once("end", () => this.#end());
+		runtime.once("end", () => this.#endRuntime());
 		runtime.connect(this.#pace.target);
+	}
+
+	/** A runtime that closes between two requests has closed an idle connection. What the caller sends after that, or has begun, is not lost. */
+	#endRuntime(): void {
+		if (this.#isIdle && this.#answeredAt !== undefined) this.leaveRuntime();
+		else this.#end();
 	}
 
 	/** Passes an answer on. */
 	#pass(bytes: Buffer): void {
 		this.#lastByteAt = this.#context.now();
-		if (this.#closing) this.#passLast(bytes, this.#closing.frame);
+		// They do not wait for the time of the caller: the runtime would buffer them.
+		if (this.#frames) this.#frames.pass(bytes);
 		else {
 			this.#write(bytes);
-			// The runtime would buffer the frames of a websocket.
-			if (this.#isTunnel) this.#answerFrames.follow(bytes);
-			else this.#followAnswers(bytes);
+			if (!this.#isTunnel) this.#followAnswers(bytes);
 		}
 	}
 
 	#followAnswers(bytes: Buffer): void {
 		// Those of several answers are of the first one's caller.
-		if (this.#runtime) this.#pace.passed(bytes.length, this.#runtime.reading, this.#requests[0]?.paced);
+		const request = this.#requests[0]?.paced;
+		if (this.#runtime) this.#pace.passed(bytes.length, this.#runtime.reading, { request });
 		try {
 			for (let unread = bytes; unread.length > 0 && !this.#isTunnel; ) {
 				unread = unread.subarray(this.#answer.push(unread));
@@ -282,27 +290,16 @@ export class GuardedConnection implements Placed {
 		this.#runtime?.reading.stop("caller");
 	}
 
-	/** Passes the rest of a frame. */
-	#passLast(bytes: Buffer, closeFrame: Buffer): void {
-		this.#write(bytes.subarray(0, this.#answerFrames.push(bytes)));
-		if (!this.#answerFrames.isWithin) this.#end(closeFrame);
-	}
-
-	/** `bytes`: the first ones after the head of the answer. */
+	/** `bytes`: the first ones after the head of the answer, which are written. */
 	#beginFrames(bytes: Buffer): void {
 		this.#isTunnel = true;
-		this.#answerFrames.follow(bytes);
-		this.#frames = new CallerFrames(this.#context, {
-			...{ address: this.address, pace: this.#pace, reading: this.#callerReading },
-			...{ forward: (bytes) => this.#forward(bytes), end: (close) => this.#endFrames(close) },
-		});
-	}
-
-	#endFrames(frame: Buffer): void {
-		if (this.#answerFrames.isWithin) {
-			this.#closing = { frame, lingering: new Lingering(this.#context.now()) };
-			this.#frames?.end();
-		} else this.#end(frame);
+		const connection = {
+			...{ address: this.address, reading: this.#callerReading },
+			forward: (bytes: Buffer, frames: number) => this.#forward(bytes, frames),
+			write: (bytes: Buffer) => this.#write(bytes),
+			end: (frame: Buffer, lingering: Lingering) => this.#end(frame, lingering),
+		};
+		this.#frames = new WebsocketFrames(this.#context, connection, bytes);
 	}
 
 	#endAnswer(): void {
@@ -310,12 +307,13 @@ export class GuardedConnection implements Placed {
 		this.#answer.next();
 		// An interim answer.
 		if (head && statusOf(head) < 200) return;
-		const { paced } = this.#requests.shift() ?? {};
+		const { paced, isLast } = this.#requests.shift() ?? {};
 		this.#answeredAt = this.#context.now();
 		if (head && paced) this.#pace.answered(paced, statusOf(head));
 		// The runtime needs no more of a body that it has answered.
 		const isEarly = this.#isForwarding && this.#requests.length === 0;
-		if (isEarly || this.#context.places.isReserved(this)) this.#end();
+		const endsHere = isLast || (head !== undefined && endsConnection(head));
+		if (isEarly || endsHere || this.#context.places.isReserved(this)) this.#end();
 		else this.#waitForRequest();
 	}
 
@@ -325,18 +323,19 @@ export class GuardedConnection implements Placed {
 		if (this.#runtime && !hasRequest) this.#context.places.idle(this);
 	}
 
-	/** Answers in place of the runtime, unless the caller already reads an answer, or has none to expect. */
-	refuse(reason: "full" | "late" | "malformed", error?: FramingError): void {
-		if (this.#ending) return;
+	/** Answers in place of the runtime, unless the caller already reads an answer, or has sent no request. Returns whether it answers. */
+	refuse(reason: "full" | "late" | "malformed", error?: FramingError): boolean {
+		if (this.#ending) return false;
 		const answersBefore = this.#requests.length - (this.#isForwarding ? 1 : 0);
 		const isBetweenRequests = this.#answeredAt !== undefined && this.#requestAt === undefined;
-		if (answersBefore > 0 || this.#answer.head || isBetweenRequests) this.close();
-		else this.#end(refusal(reason, error));
+		const answers = answersBefore === 0 && !this.#answer.head && !isBetweenRequests;
+		if (answers) this.#end(refusal(reason, error));
+		else this.close();
+		return answers;
 	}
 
-	#end(last: string | Buffer = ""): void {
+	#end(last: string | Buffer = "", ending = new Lingering(this.#context.now())): void {
 		const { now, places } = this.#context;
-		const ending = new Lingering(now());
 		this.#ending = ending;
 		// From here on no event tells that the caller has read.
 		this.unreadSince ??= now();

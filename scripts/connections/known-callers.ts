@@ -30,7 +30,6 @@ export function credentialsOf({ headers, startLine: [, target = ""] }: MessageHe
 }
 
 export class KnownCallers {
-	/** Called several times for each request. */
 	readonly #operatorHash: () => string | undefined;
 	/** By hash. */
 	readonly #accepted = new BoundedSet<string>(MAX_CALLERS);
@@ -75,6 +74,7 @@ export class KnownCallers {
 
 	/** Of several, always the same one. */
 	#acceptedOf(credentials: readonly string[]): string | undefined {
-		return credentials.find((one) => this.#accepted.has(one) || this.isOperator([one]));
+		const operator = this.#operatorHash();
+		return credentials.find((one) => one === operator || this.#accepted.has(one));
 	}
 }

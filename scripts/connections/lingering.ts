@@ -33,6 +33,11 @@ export class Lingering {
 	}
 
 	isOver(at: number): boolean {
-		return this.#bytes > MAX_BYTES || at - this.#lastByteAt > SILENT_MS || at - this.#since > MAX_MS;
+		return this.isBeyond(at) || at - this.#lastByteAt > SILENT_MS;
+	}
+
+	/** Also while the caller still waits for the rest of the answer, without sending. */
+	isBeyond(at: number): boolean {
+		return this.#bytes > MAX_BYTES || at - this.#since > MAX_MS;
 	}
 }

@@ -27,20 +27,20 @@ export interface Placed {
 	close(): void;
 	/** Closes the connection to the runtime, and waits again. The connection has no request under way. */
 	leaveRuntime(): void;
-	/** Refuses the request that the caller is sending. */
-	refuse(reason: "full"): void;
+	/** Refuses the request that the caller is sending. Returns whether the caller gets an answer; otherwise the connection is closed. */
+	refuse(reason: "full"): boolean;
 }
 
 export interface ClassCount {
 	used: number;
 	limit: number;
-	/** Since the start. */
+	/** Since the start: they got 503. */
 	refused: number;
 }
 
 export interface ConnectionCounts {
 	connections: ClassCount;
-	/** Connections without a complete request. `refused`: they got 503. */
+	/** Connections without a complete request. */
 	waiting: ClassCount;
 	sockets: ClassCount;
 }
@@ -64,7 +64,7 @@ export class Places {
 	readonly #idle = new Set<Placed>();
 	/** Connections with a reserved place. */
 	readonly #probes = new Set<Placed>();
-	/** Connections that are websockets. */
+	/** Connections that are websockets, or ask for one. */
 	readonly #upgraded = new Set<Placed>();
 	/** Connections whose callers read their last bytes. The oldest is first. */
 	readonly #ending = new Map<string, Set<Placed>>();
@@ -85,10 +85,8 @@ export class Places {
 
 	/** A new connection. If too many wait, the oldest of the address with the most ones is refused. */
 	wait(connection: Placed): void {
-		if (this.#waitingCount >= this.maxWaiting) {
+		if (this.#waitingCount >= this.maxWaiting && oldestOfMost(this.#waiting)?.refuse("full"))
 			this.#refused.waiting++;
-			oldestOfMost(this.#waiting)?.refuse("full");
-		}
 		if (addTo(this.#waiting, connection)) this.#waitingCount++;
 	}
 
@@ -100,9 +98,10 @@ export class Places {
 		if (this.#busy.has(connection)) return true;
 		if (!this.#shares.mayTake(address)) this.#unread(address)?.close();
 		if (this.#shares.mayTake(address)) {
+			// Before another connection waits again, which may refuse the oldest one that waits.
+			this.#endWait(connection);
 			if (!this.#idle.delete(connection) && this.#ordinary >= this.#shares.max)
 				this.#leastIdle()?.leaveRuntime();
-			this.#endWait(connection);
 			this.#shares.take(address);
 			this.#busy.add(connection);
 			return true;
@@ -122,7 +121,7 @@ export class Places {
 		return this.#probes.has(connection);
 	}
 
-	/** Whether a connection with a place may become a websocket, which it is until it closes. */
+	/** Whether the request of a connection with a place may begin a websocket. */
 	takeSocket(connection: Placed): boolean {
 		if (this.#upgraded.has(connection)) return true;
 		if (!this.#sockets.mayTake(connection.address)) {
@@ -134,8 +133,9 @@ export class Places {
 		return true;
 	}
 
-	/** The connection has a place and no request now. */
+	/** The connection has a place and no request now, so it is no websocket. */
 	idle(connection: Placed): void {
+		this.#endSocket(connection);
 		if (this.#endBusy(connection)) this.#idle.add(connection);
 	}
 
@@ -158,7 +158,7 @@ export class Places {
 		this.#endWait(connection);
 		this.#endPlace(connection);
 		if (removeFrom(this.#ending, connection)) this.#endingCount--;
-		if (this.#upgraded.delete(connection)) this.#sockets.release(connection.address);
+		this.#endSocket(connection);
 	}
 
 	/** Connections with a request. */
@@ -214,6 +214,10 @@ export class Places {
 		this.#endBusy(connection);
 		this.#idle.delete(connection);
 		this.#probes.delete(connection);
+	}
+
+	#endSocket(connection: Placed): void {
+		if (this.#upgraded.delete(connection)) this.#sockets.release(connection.address);
 	}
 
 	#endBusy(connection: Placed): boolean {

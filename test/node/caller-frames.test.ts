@@ -36,7 +36,6 @@ const LATER_MS = 10_000;
 let held: SharedCount;
 let passed = 0;
 let at = 0;
-const pace = { passedFrames: (count: number) => (passed += count) };
 const used = (): number => held.report().used;
 
 interface Caller {
@@ -53,13 +52,16 @@ interface Caller {
 
 function callerOf(address = ADDRESS): Caller {
 	const connection = {
-		...{ address, pace },
+		address,
 		reading: {
 			readLater(bytes: Buffer, ms: number) {
 				caller.later = { bytes, ms };
 			},
 		},
-		forward: (bytes: Buffer) => void caller.forwarded.push(bytes),
+		forward(bytes: Buffer, frames: number) {
+			caller.forwarded.push(bytes);
+			passed += frames;
+		},
 		end(close: Buffer) {
 			caller.closed = close;
 		},
@@ -207,6 +209,18 @@ it("passes 500 frames at once and 2,000 in a second, and reads the others later 
 	expect(at - started).toBeLessThan(1_400);
 });
 
+it("passes 50 frames together, also if they arrive in segments", () => {
+	const caller = callerOf();
+	const frame = encoded({ opcode: TEXT, isLast: true, size: 1 });
+	const segment = Buffer.concat(Array(49).fill(frame));
+	for (let i = 0; i < 10; i++) caller.frames.receive(segment);
+	expect(passed).toBe(50);
+	expect(Buffer.concat(caller.forwarded).length).toBe(50 * frame.length);
+	at += 10;
+	caller.frames.receive(segment);
+	expect(passed).toBe(99);
+});
+
 const RESERVED_BITS = [0x40, 0x20, 0x10];
 
 it.each<[string, Buffer[], unknown]>([
@@ -246,6 +260,7 @@ it.each<[string, Buffer[], unknown]>([
 	caller.send(Buffer.concat([...before, ...frames.slice(-1), behind]));
 	expect(closeOf(caller)).toEqual(close);
 	expect(Buffer.concat(caller.forwarded)).toEqual(Buffer.concat(before));
+	expect(passed).toBe(frames.length - 1 + before.length);
 });
 
 it("passes the frames before one that has no space", () => {

@@ -8,15 +8,16 @@ import {
 	request as httpRequest,
 	type IncomingMessage,
 	type RequestListener,
+	type Server,
 } from "node:http";
 import { createConnection, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ConnectionTimes } from "../../scripts/connections/connection-context.ts";
 import { type ConnectionGuard, guardConnections, TIMES } from "../../scripts/connections/guard.ts";
-import { RUNTIME_IDLE_MS } from "../../scripts/connections/guarded-connection.ts";
 import { IdleTime } from "../../scripts/connections/idle-time.ts";
 import { type Placed, Places } from "../../scripts/connections/places.ts";
 import { freePort } from "../../scripts/free-port.ts";
@@ -104,14 +105,22 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 			acceptedTokens,
 			...times
 		}: GuardedOptions = {},
-	): Promise<{ port: number; guard: ConnectionGuard; accepted: () => number; upgraded: Upgraded }> {
+	): Promise<{
+		port: number;
+		guard: ConnectionGuard;
+		runtime: Server;
+		accepted: () => number;
+		upgraded: Upgraded;
+	}> {
 		const folder = mkdtempSync(join(tmpdir(), "ganglion-guard-"));
 		const target = join(folder, "http.sock");
 		let accepted = 0;
 		const runtime = createServer({ keepAliveTimeout: LONG_MS }, answer);
 		runtime.on("connection", () => accepted++);
 		const upgraded: Upgraded = { sockets: [], bytes: [] };
-		runtime.on("upgrade", (_, socket) => {
+		runtime.on("upgrade", ({ url }, socket) => {
+			if (url === "/refused")
+				return void socket.write("HTTP/1.1 401 Unauthorized\r\ncontent-length: 7\r\n\r\nrefused");
 			upgraded.sockets.push(socket as Socket);
 			socket.on("data", (bytes: Buffer) => upgraded.bytes.push(bytes));
 			socket.write("HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n");
@@ -140,7 +149,7 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 			runtime.close();
 			rmSync(folder, { recursive: true, force: true });
 		});
-		return { port, guard, accepted: () => accepted, upgraded };
+		return { port, guard, runtime, accepted: () => accepted, upgraded };
 	}
 
 	it("passes requests and answers on", async () => {
@@ -367,6 +376,30 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 			other.destroy();
 		});
 
+		it("keeps the place of a request that waits for longer than the runtime keeps its connection, and answers it", async () => {
+			vi.useFakeTimers({ toFake: ["performance"] });
+			cleanups.push(() => vi.useRealTimers());
+			const { port, guard, runtime, accepted } = await guarded(2);
+			const { pace } = guard;
+			const socket = await connectFrom(port, CALLER);
+			socket.write(requests(1));
+			await receives(socket, "from the runtime");
+			pace.probed(BEHIND_MS);
+			pace.use({ key: CALLER, weight: 0.2 }, 1_000_000);
+			socket.write(requests(1));
+			await expect.poll(() => pace.waiting).toBe(1);
+			vi.advanceTimersByTime(TIMES.runtimeIdleMs + 1);
+			const count = promisify(runtime.getConnections.bind(runtime));
+			await expect.poll(() => count()).toBe(0);
+			expect(guard.counts()).toMatchObject({ connections: { used: 1 }, waiting: { used: 0 } });
+			const answered = receives(socket, "from the runtime");
+			pace.end();
+			await answered;
+			expect(accepted()).toBe(2);
+			expect(guard.counts().connections.used).toBe(1);
+			socket.destroy();
+		});
+
 		it("forgets a request whose caller leaves", async () => {
 			const { port, pace, accepted } = await busy();
 			const socket = await connectFrom(port, CALLER);
@@ -481,9 +514,10 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 	});
 
 	it("answers each request of a connection whose place others take at the same time", async () => {
+		let answered = 0;
 		const { port } = await guarded(4, {
 			answer: async (_, response) => {
-				await sleep(Math.random() * 3);
+				await sleep(answered++ % 3);
 				response.end("from the runtime");
 			},
 		});
@@ -493,13 +527,15 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 				const agent = new Agent({ keepAlive: true, localAddress: `127.0.3.${index + 1}` });
 				for (let number = 0; number < 100; number++) {
 					results.push(await resultOf(port, agent));
-					await sleep(Math.random() * 3);
+					await sleep((index + number) % 3);
 				}
 				agent.destroy();
 			}),
 		);
 		expect(results).toHaveLength(600);
-		expect(results).not.toContain("reset");
+		// A place is taken while all others have a request.
+		expect(results.filter((result) => result !== "200" && result !== "503")).toEqual([]);
+		expect(results.filter((result) => result === "200").length).toBeGreaterThan(300);
 	});
 
 	it("closes the runtime's connection before the runtime does, and keeps that of the caller", async () => {
@@ -510,12 +546,48 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		for (const round of [1, 2]) {
 			caller.write(GET);
 			await receives(caller, "from the runtime");
-			vi.advanceTimersByTime(RUNTIME_IDLE_MS + 1);
+			vi.advanceTimersByTime(TIMES.runtimeIdleMs + 1);
 			await expect.poll(() => guard.counts().connections.used).toBe(0);
 			expect(guard.counts().waiting.used).toBe(1);
 			expect(accepted()).toBe(round);
 		}
 		caller.destroy();
+	});
+
+	it("serves a caller whose runtime has closed an idle connection, and loses no request that the caller has begun", async () => {
+		const { port, guard, runtime, accepted } = await guarded(1);
+		const caller = await connect(port);
+		for (const [first, second] of [
+			[GET, ""],
+			[GET.slice(0, 10), GET.slice(10)],
+		] as const) {
+			caller.write(GET);
+			await receives(caller, "from the runtime");
+			const before = accepted();
+			if (second) caller.write(first);
+			runtime.closeIdleConnections();
+			await expect.poll(() => guard.counts().connections.used).toBe(0);
+			expect(guard.counts().waiting.used).toBe(1);
+			caller.write(second || first);
+			await receives(caller, "from the runtime");
+			expect(accepted()).toBe(before + 1);
+		}
+		caller.destroy();
+	});
+
+	it.each([
+		["a request of HTTP/1.0", "GET / HTTP/1.0\r\nhost: x\r\n\r\n", ""],
+		["a request that says so", "GET / HTTP/1.1\r\nhost: x\r\nconnection: keep-alive, Close\r\n\r\n", ""],
+		["an answer that says so", GET, "connection: close\r\n"],
+	])("closes the connection after %s, also before the runtime does", async (_, text, header) => {
+		const { port, guard } = await guarded(1, {
+			answer: ({ socket }) =>
+				void socket.write(`HTTP/1.1 200 OK\r\n${header}content-length: 8\r\n\r\nanswered`),
+		});
+		const caller = await connect(port);
+		caller.write(text);
+		expect(await received(caller)).toMatch(/answered$/);
+		await expect.poll(() => guard.counts().connections.used).toBe(0);
 	});
 
 	it("reserves places for health checks and the operator", async () => {
@@ -616,6 +688,20 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		await expect.poll(() => guard.counts()).toMatchObject({ sockets: { used: 0 }, connections: { used: 0 } });
 	});
 
+	it("counts a connection as a websocket only until its request is refused", async () => {
+		const { port, guard } = await guarded(4);
+		const refused = await Promise.all([1, 2, 3].map(() => connect(port)));
+		for (const socket of refused) {
+			socket.write("GET /refused HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n");
+			await receives(socket, "refused");
+		}
+		expect(guard.counts().sockets).toEqual({ used: 0, limit: 2, refused: 0 });
+		const open = await webSocketOf(port);
+		expect(guard.counts().sockets.used).toBe(1);
+		open.destroy();
+		for (const socket of refused) socket.destroy();
+	});
+
 	async function webSocketOf(port: number): Promise<Socket> {
 		const socket = await connect(port);
 		const upgraded = receives(socket, "101 Switching Protocols");
@@ -666,13 +752,17 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		const [runtime] = upgraded.sockets;
 		runtime?.write(Buffer.concat([binaryFrame(Buffer.from("first")), answer.subarray(0, 50_000)]));
 		await expect.poll(() => received().length).toBeGreaterThan(50_000);
-		socket.write(Buffer.concat([MALFORMED, binaryFrame(Buffer.from("later"))]));
-		await sleep(100);
+		// The server echoes it within its frame, when the guard has read the next one.
+		const before = binaryFrame(Buffer.from("before"));
+		socket.write(Buffer.concat([before, MALFORMED, binaryFrame(Buffer.from("later"))]));
+		await expect.poll(() => received().includes(before)).toBe(true);
 		expect(received().includes(Buffer.from([0x88]))).toBe(false);
-		runtime?.write(Buffer.concat([answer.subarray(50_000), binaryFrame(Buffer.from("next"))]));
+		const end = answer.subarray(50_000, -before.length);
+		runtime?.write(Buffer.concat([end, binaryFrame(Buffer.from("next"))]));
 		await closed;
 		const first = binaryFrame(Buffer.from("first"));
-		expect(received().subarray(0, first.length + answer.length)).toEqual(Buffer.concat([first, answer]));
+		const passed = Buffer.concat([first, answer.subarray(0, 50_000), before, end]);
+		expect(received().subarray(0, passed.length)).toEqual(passed);
 		const last = received().subarray(first.length + answer.length);
 		expect([last[0], last[1], last.readUInt16BE(2)]).toEqual([0x88, last.length - 2, 1_002]);
 	});
@@ -779,12 +869,49 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 	});
 });
 
+const placedAt = (places: Places, address: string, answers = true) => {
+	const connection = {
+		...{ address, unreadSince: undefined, isKnown: false, refused: 0 },
+		close: () => places.release(connection),
+		leaveRuntime: () => places.waitAgain(connection),
+		refuse() {
+			connection.refused++;
+			if (answers) places.end(connection);
+			else connection.close();
+			return answers;
+		},
+	};
+	return connection;
+};
+
+it("the oldest connection that waits takes a place while as many wait as may, and another one gives its place back", () => {
+	const places = new Places(1, () => 0);
+	const idle = placedAt(places, "idle");
+	places.take(idle, false);
+	places.idle(idle);
+	const [oldest, second] = [placedAt(places, "same"), placedAt(places, "same")];
+	places.wait(oldest);
+	places.wait(second);
+	expect(places.counts().waiting.used).toBe(places.maxWaiting);
+	expect(places.take(oldest, false)).toBe(true);
+	expect([oldest, second, idle].map(({ refused }) => refused)).toEqual([0, 0, 0]);
+	expect(places.counts()).toMatchObject({ connections: { used: 1 }, waiting: { used: 2, refused: 0 } });
+});
+
+it("a waiting connection counts as refused only if its caller gets an answer", () => {
+	const places = new Places(1, () => 0);
+	for (const answers of [false, true, true]) places.wait(placedAt(places, "same", answers));
+	expect(places.counts().waiting).toEqual({ used: 2, limit: 2, refused: 0 });
+	places.wait(placedAt(places, "same"));
+	expect(places.counts().waiting).toEqual({ used: 2, limit: 2, refused: 1 });
+});
+
 it("of too many callers who read their last bytes, those of the address with the most ones are closed", () => {
 	const places = new Places(3, () => 0);
 	const closed: string[] = [];
 	const ending = (address: string, name: string): Placed => {
 		const connection: Placed = {
-			...{ address, unreadSince: undefined, isKnown: false, refuse: () => {}, leaveRuntime: () => {} },
+			...{ address, unreadSince: undefined, isKnown: false, refuse: () => false, leaveRuntime: () => {} },
 			close() {
 				closed.push(name);
 				places.release(connection);
@@ -822,7 +949,7 @@ it("the times are those of docs/security.md", () => {
 	);
 	expect(page).toContain(`does not read for ${seconds(TIMES.unreadMs)} is closed`);
 	expect(cell("time between two requests")).toBe(
-		`${seconds(TIMES.keepAliveMs)}, and less when too many connections wait. After ${seconds(RUNTIME_IDLE_MS)} it uses no connection of the runtime`,
+		`${seconds(TIMES.keepAliveMs)}, and less when too many connections wait. After ${seconds(TIMES.runtimeIdleMs)} it uses no connection of the runtime`,
 	);
 });
 

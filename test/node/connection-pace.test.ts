@@ -45,7 +45,7 @@ it("the bytes of an answer count for the caller of its request, whatever request
 	for (const [target, token] of [["/health"], ["/", "invented"]] as const) {
 		connection.read(headOf(target, token));
 		use.mockClear();
-		connection.passed(65 * KIB, from, first);
+		connection.passed(65 * KIB, from, { request: first });
 		expect(use.mock.calls.map(([{ key, weight }]) => [key, weight])).toEqual([[keyOf("valid"), 1]]);
 		// A request of another caller, and its own answer.
 		connection.passed(KIB, from);
@@ -72,15 +72,30 @@ it("frames of a caller who must wait count at its turn, so that other callers do
 	const { connection, from, pace, use } = paceOf();
 	pace.probed(100);
 	connection.read(headOf("/", "valid"));
-	connection.passedFrames(500);
-	connection.passed(0, from);
+	connection.passed(0, from, { frames: 500 });
 	expect(use.mock.calls.map(([, units]) => units)).toEqual([50.1]);
 	use.mockClear();
-	connection.passedFrames(500);
-	connection.passed(0, from);
+	connection.passed(0, from, { frames: 500 });
 	expect(use).not.toHaveBeenCalled();
 	pace.end();
 	expect(use.mock.calls.map(([, units]) => units)).toEqual([50.1]);
+});
+
+it("what was passed on counts if its wait ends before the caller's turn, and a request that has not begun does not", () => {
+	const { connection, from, pace, use } = paceOf();
+	pace.probed(100);
+	connection.read(headOf("/", "valid"));
+	connection.passed(0, from, { frames: 500 });
+	connection.passed(0, from, { frames: 300 });
+	const start = vi.fn();
+	expect(connection.begin(start)).toBe(false);
+	use.mockClear();
+	connection.end();
+	expect(use.mock.calls.map(([{ key }, units]) => [key, units])).toEqual([[keyOf("valid"), 30.1]]);
+	connection.end();
+	pace.end();
+	expect(use).toHaveBeenCalledTimes(1);
+	expect(start).not.toHaveBeenCalled();
 });
 
 it("a health check is charged to nobody, and is large for nobody", () => {
@@ -100,7 +115,7 @@ it.each([
 	["a caller that sends the hash of the operator's token", ["/", sha256("operator")], false],
 	["a health check without a token", ["/ready"], true],
 	["a path below that of a health check", ["/health/more"], false],
-] as const)("%s", (_, [target, token], isProbe) => {
+] as const)("whether a request never waits: %s", (_, [target, token], isProbe) => {
 	const { connection } = paceOf();
 	connection.read(headOf(target, token));
 	expect(connection.isProbe).toBe(isProbe);
