@@ -18,7 +18,7 @@ import { type Config, describeRouting } from "../src/config/index.ts";
 import { watchDisk } from "./disk-watch.ts";
 import type { Log } from "./log.ts";
 import { olderAccounts } from "./older-accounts.ts";
-import { type Current, settingsOf } from "./settings-in-use.ts";
+import { type SettingsInUse, settingsOf } from "./settings-in-use.ts";
 import { stopSignals, untilEnd } from "./stop.ts";
 import { type GatewayVariables, guardConnectionsOf, startWorkers } from "./workers.ts";
 
@@ -36,11 +36,11 @@ export interface GatewayOptions {
 	/** Called at the start and at each reload. Throws a `ConfigError`. */
 	readVariables(): GatewayVariables;
 	/** The message at the start. `fileLimit`: lines about open files. */
-	started(running: Current & { url: string; fileLimit: string }): string;
+	started(running: SettingsInUse & { url: string; fileLimit: string }): string;
 	/** Receives a function that reloads the settings because other things than files have changed. It prints nothing. */
 	whenChanged?(reload: () => void): void;
 	/** The message after a reload. */
-	reloaded(current: Current): string;
+	reloaded(current: SettingsInUse): string;
 	log: Log;
 }
 

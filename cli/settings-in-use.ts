@@ -3,13 +3,10 @@ import { hash } from "node:crypto";
 import { configureNaming } from "../scripts/settings.ts";
 import type { Config } from "../src/config/index.ts";
 
-/** The configuration in use, and the variables that it was parsed from. */
-export interface Current {
+export interface SettingsInUse {
 	config: Config;
+	/** The configuration was parsed from them. */
 	variables: Record<string, unknown>;
-}
-
-export interface SettingsInUse extends Current {
 	/** SHA-256 of the operator's token, in hexadecimal digits. The guard of connections compares it with the tokens of each request. */
 	operatorHash: string | undefined;
 }

@@ -6,13 +6,14 @@ import { readVariables } from "../scripts/config-file.ts";
 import { startConverter } from "../scripts/documents/converter.ts";
 import { freePort } from "../scripts/free-port.ts";
 import { isStartedByNpm, whenParentExits } from "../scripts/parent.ts";
-import { configureNaming, fromEnvironment, orStop, runtimeSettings } from "../scripts/settings.ts";
+import { fromEnvironment, orStop, runtimeSettings } from "../scripts/settings.ts";
 import { type Served, serve } from "../scripts/workerd.ts";
 import { DOCUMENTS_BINDING } from "../src/config/worker-bindings.ts";
 import { type DevFlags, devSettings } from "./commands/dev.ts";
 import { type ConfigFlags, type Defaults, locateConfig } from "./config-location.ts";
 import { type EngineFlags, settingsOfFlags } from "./engine-settings.ts";
 import { Log } from "./log.ts";
+import { settingsOf } from "./settings-in-use.ts";
 import { withSettings } from "./with-settings.ts";
 import { converterModules, workerModules } from "./worker-modules.ts";
 
@@ -36,7 +37,7 @@ export async function startTemporary(flags: TemporaryFlags, defaults: Defaults):
 	);
 	const { vars, secrets } = orStop(settings.readVariables);
 	const variables = { ...vars, ...secrets };
-	const config = orStop(() => configureNaming(variables, process.env));
+	const current = orStop(() => settingsOf(variables, process.env));
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-"));
 	process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 	const converter = await startConverter(() => converterModules(join(folder, "documents")));
@@ -67,5 +68,5 @@ export async function startTemporary(flags: TemporaryFlags, defaults: Defaults):
 	const served = await starting;
 	const stop = (): Promise<void> => stopBoth(served);
 	process.on("exit", () => void stop());
-	return { url: served.url, lines: settings.linesFor({ config, variables }), stop };
+	return { url: served.url, lines: settings.linesFor(current), stop };
 }

@@ -31,6 +31,9 @@ const FAILURES: Readonly<Record<string, KnownFailure>> = {
 export const codeOf = (error: unknown): string =>
 	error instanceof Error && "code" in error ? String(error.code) : "";
 
+/** The process, or the system, has too many open files: the failure says nothing about the file. */
+export const isOutOfFiles = (error: unknown): boolean => ["EMFILE", "ENFILE"].includes(codeOf(error));
+
 /** `code`: of an error of the system. */
 export const isDiskFull = (code: string): boolean => code === "ENOSPC" || code === "EDQUOT";
 

@@ -12,14 +12,14 @@ const LOW_MEBIBYTES = 1_024;
 const LEAST_MEBIBYTES = 64;
 
 /** `state`: the folder of the accounts. It need not exist. */
-export function examineMachine(state: string): Finding[] {
+export async function examineMachine(state: string): Promise<Finding[]> {
 	const finding = (check: Finding["check"], result: Finding["result"], detail: string): Finding => ({
 		...{ backend: "this machine", url: "", check, result, detail },
 	});
 	const folder = existing(state);
 	const free = Math.floor(diskOf(state).free / MEBIBYTE);
 	const disk = free < LEAST_MEBIBYTES ? "failed" : free < LOW_MEBIBYTES ? "warning" : "ok";
-	const failure = writeFailure(folder);
+	const failure = await writeFailure(folder);
 	const files = openFileLimit();
 	return [
 		finding(

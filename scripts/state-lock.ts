@@ -8,7 +8,7 @@ import { createConnection, createServer } from "node:net";
 import { join } from "node:path";
 import { codeOf } from "./file-failure.ts";
 import { makeFolder } from "./make-folder.ts";
-import { removeIfPossible, writeFailure } from "./write-failure.ts";
+import { writeFailure } from "./write-failure.ts";
 
 const BUSY = 5;
 /** The operating systems' limit for the path of a socket. */
@@ -38,7 +38,7 @@ export async function lockState(folder: string): Promise<LockedState> {
 		throw new Error(`the name of ${folder} is too long for a socket in it`);
 	// The folder contains usage and the hashes of tokens.
 	makeFolder(folder, 0o700);
-	const failure = writeFailure(folder);
+	const failure = await writeFailure(folder);
 	if (failure) throw failure;
 	const release = await lock(folder);
 	if (await answers(socket)) {
@@ -107,6 +107,15 @@ async function lockSocket(path: string): Promise<() => void> {
 		process.off("exit", remove);
 		server.close();
 	};
+}
+
+/** Removes the file if it exists and the system permits it. */
+function removeIfPossible(file: string): void {
+	try {
+		rmSync(file, { force: true });
+	} catch {
+		// The disk is read-only, or the rights were changed.
+	}
 }
 
 const answers = (socket: string): Promise<boolean> =>

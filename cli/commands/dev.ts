@@ -9,7 +9,7 @@ import { describeRouting } from "../../src/config/index.ts";
 import type { Defaults } from "../config-location.ts";
 import { startLocalModels } from "../local-models.ts";
 import { runGateway } from "../run-gateway.ts";
-import type { Current } from "../settings-in-use.ts";
+import type { SettingsInUse } from "../settings-in-use.ts";
 import { withSettings } from "../with-settings.ts";
 import type { GatewayVariables } from "../workers.ts";
 import { type GatewayFlags, gatewayOptions } from "./serve.ts";
@@ -47,7 +47,7 @@ export async function devCommand(flags: DevFlags, defaults: Defaults): Promise<n
 export interface DevSettings {
 	readVariables(): GatewayVariables;
 	/** What serves the models. */
-	linesFor(current: Current): string[];
+	linesFor(current: SettingsInUse): string[];
 }
 
 /** Adds the settings of development to those that `read` returns. Searches once for engines on this machine. */
@@ -75,4 +75,4 @@ export async function devSettings(
 	};
 }
 
-const notesFor = ({ config, variables }: Current): string => warnings(config, variables, process.env);
+const notesFor = ({ config, variables }: SettingsInUse): string => warnings(config, variables, process.env);

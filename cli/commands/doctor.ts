@@ -32,7 +32,7 @@ export async function doctorCommand(
 		...(flags.engine === undefined ? [] : await examineLocalModels(process.env, await runningModels(flags))),
 		...(await examineStorage(config)),
 		...gateways,
-		...examineMachine(flags.state),
+		...(await examineMachine(flags.state)),
 	];
 	if (flags.json) console.log(JSON.stringify(findings, undefined, 2));
 	else {

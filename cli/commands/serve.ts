@@ -7,7 +7,7 @@ import { type EngineFlags, settingsOfFlags } from "../engine-settings.ts";
 import { startLocalModels } from "../local-models.ts";
 import { Log, type LogFormat, type LogLevel } from "../log.ts";
 import { type GatewayOptions, runGateway } from "../run-gateway.ts";
-import type { Current } from "../settings-in-use.ts";
+import type { SettingsInUse } from "../settings-in-use.ts";
 import { withSettings } from "../with-settings.ts";
 import type { GatewayVariables } from "../workers.ts";
 
@@ -77,7 +77,7 @@ ${stored(current)}${fileLimit}${access(current)}`,
 }
 
 /** An R2 bucket is a binding, which only Cloudflare has. */
-function stored({ config: { storage } }: Pick<Current, "config">): string {
+function stored({ config: { storage } }: Pick<SettingsInUse, "config">): string {
 	const { s3 } = storage;
 	const place = s3
 		? `are in the bucket ${s3.bucket} at ${s3.endpoint} (STORAGE.s3)`
@@ -85,14 +85,14 @@ function stored({ config: { storage } }: Pick<Current, "config">): string {
 	return `  Stored objects ${place}\n`;
 }
 
-function serving({ config, variables }: Current): string {
+function serving({ config, variables }: SettingsInUse): string {
 	const lines = describeRouting(config).map((line) => `    ${line}\n`);
 	const servesNothing = config.routing.routes.length === 0 && variables.DEFAULT_BACKEND === undefined;
 	const hint = servesNothing ? "    Set BACKENDS and ROUTES (docs/configuration.md)\n" : "";
 	return `  What serves the models\n${lines.join("")}${hint}${warnings(config, variables, process.env)}`;
 }
 
-function access({ config }: Current): string {
+function access({ config }: SettingsInUse): string {
 	if (config.allowAnonymous) return "  Open to everyone who can reach this address (ALLOW_ANONYMOUS).\n";
 	if (config.adminToken !== undefined) return "";
 	return `

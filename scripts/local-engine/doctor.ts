@@ -48,8 +48,8 @@ export async function examineLocalModels(
 					const state = running.find(({ name }) => name === one.weights.name);
 					return finding("weights", problem ? "warning" : "ok", problem ?? describe(one) + stateText(state));
 				});
-	const unwritable = folderProblem(folder, FOLDER_SETTING);
-	const uninstallable = installProblem(env);
+	const unwritable = await folderProblem(folder, FOLDER_SETTING);
+	const uninstallable = await installProblem(env);
 	const downloads = running.filter(({ state }) => state === "downloading");
 	const problems = running.filter(({ problem }) => problem !== undefined);
 	return [

@@ -64,9 +64,9 @@ export class LocalEngine {
 				changed?.();
 			},
 		});
-		const unwritable = folderProblem(folder, FOLDER_SETTING);
+		const unwritable = await folderProblem(folder, FOLDER_SETTING);
 		if (unwritable !== undefined) log(`No weights can be downloaded: ${unwritable}`);
-		const uninstallable = installProblem(env);
+		const uninstallable = await installProblem(env);
 		if (uninstallable !== undefined)
 			log(`The packages that run ONNX models cannot be installed: ${uninstallable}`);
 		for (const { weights } of presetOf(library.present).refused)

@@ -58,7 +58,7 @@ function installFolder(env: Environment): string {
 export const isInstalled = (env: Environment): boolean => existsSync(installFolder(env));
 
 /** Why the packages cannot be installed at their first use. Absent: they can, or are. */
-export const installProblem = (env: Environment): string | undefined =>
+export const installProblem = async (env: Environment): Promise<string | undefined> =>
 	isInstalled(env) ? undefined : folderProblem(packagesFolder(env), PACKAGES_SETTING);
 
 /** Returns the path of the server's program. Throws a problem if npm cannot install the packages. */

@@ -22,9 +22,9 @@ const isFileFailure = (error: unknown): error is FileFailure =>
 	typeof error.path === "string";
 
 /** The sentence about a folder before anything is written into it. It need not exist. Absent: it can be written. */
-export function folderProblem(folder: string, setting: string): string | undefined {
+export async function folderProblem(folder: string, setting: string): Promise<string | undefined> {
 	const path = existing(folder);
-	const failure = writeFailure(path);
+	const failure = await writeFailure(path);
 	return failure && cannotBeWritten(path, failure, setting);
 }
 

@@ -9,6 +9,9 @@ import { SEARCH_FAILURES } from "./search-failures.ts";
 
 export type { Failure };
 
+/** Also without rights, or without room for further files. The log of the gateway has the reason. */
+export const DISK_UNWRITABLE = "The disk of the gateway is full or cannot be written";
+
 export const FAILURES = {
 	incompleteRequest: inference(3003, 400, "Incomplete request", "Request is missing headers or body"),
 	requestTooLarge: inference(3006, 413, "Request too large", "Request is too large"),
@@ -89,7 +92,7 @@ export const FAILURES = {
 	/** The account's object cannot be reached. Requests that cannot be counted are not served. */
 	ledgerUnavailable: edge(7009, 502, "Upstream service unavailable"),
 	/** The remaining space is for the accounts, or they have none either. The description names what is not stored. */
-	diskFull: edge(7009, 503, "The disk of the gateway is full or read-only: it cannot write its accounts"),
+	diskFull: edge(7009, 503, `${DISK_UNWRITABLE}: its accounts cannot be written`),
 	/** The bytes or the items of an account have reached their bound (`STORAGE`). The description names it. */
 	storageFull: edge(3006, 413, "The account's storage is full"),
 	/** A store cannot be reached, or has failed. Only the operator can correct this. */

@@ -1,20 +1,21 @@
 /** Failures of Durable Objects that cannot be called, or cannot write. */
 import { diskSpace } from "./disk-space.ts";
 import { AiError, type FailureKey } from "./errors.ts";
+import { DISK_UNWRITABLE } from "./failures.ts";
 
 const RETRY_SECONDS = 10;
 
-/** The operator must make space, or make the disk writable. */
+/** The operator must make space, or make the folder of the accounts writable. */
 const diskFull = (cause: unknown, description?: string): AiError | undefined =>
 	diskSpace.isLow ? new AiError("diskFull", description, { cause, retryAfter: RETRY_SECONDS }) : undefined;
 
-/** 7009 (502). 503 if the disk of the gateway is full or read-only. */
+/** 7009 (502). 503 if the disk of the gateway is full or cannot be written. */
 export const objectUnavailable = (cause: unknown): AiError =>
 	diskFull(cause) ?? new AiError("ledgerUnavailable", undefined, { cause });
 
 /**
  * Calls an object that stores anything but accounts. Throws the method's `AiError`; `key` (502) if the object cannot be called, or 503 if
- * the disk of the gateway is full or read-only.
+ * the disk of the gateway is full or cannot be written.
  */
 export async function callStorage<Result>(
 	method: () => Promise<Result>,
@@ -24,10 +25,7 @@ export async function callStorage<Result>(
 		return await method();
 	} catch (cause) {
 		if (cause instanceof AiError) throw cause;
-		const full = diskFull(
-			cause,
-			"The disk of the gateway is full or read-only: its storage cannot be read or written",
-		);
+		const full = diskFull(cause, `${DISK_UNWRITABLE}: its storage cannot be read or written`);
 		throw full ?? new AiError(key, undefined, { cause });
 	}
 }
@@ -39,7 +37,7 @@ export const isObjectFailure = ({ key }: Pick<AiError, "key">): boolean =>
 /** Before something is stored that is no account. `what`: in the plural. Throws 7009 (503) if the remaining space is for the accounts. */
 export function requireDiskSpace(what: string, hint = ""): void {
 	if (diskSpace.mayWrite()) return;
-	throw new AiError("diskFull", `The disk of the gateway is full or read-only: it stores no ${what}${hint}`, {
+	throw new AiError("diskFull", `${DISK_UNWRITABLE}: it stores no ${what}${hint}`, {
 		retryAfter: RETRY_SECONDS,
 	});
 }

@@ -91,13 +91,14 @@ describe("npm run doctor", () => {
 		]);
 	});
 
-	it("says whether the state exists, so that a misspelled one is seen", () => {
+	it("says whether the state exists, so that a misspelled one is seen", async () => {
 		const folder = mkdtempSync(join(tmpdir(), "ganglion-doctor-"));
 		try {
-			const detail = (state: string) => examineMachine(state).find(({ check }) => check === "state")?.detail;
-			expect(detail(folder)).toBe(`${folder} can be written`);
+			const detail = async (state: string) =>
+				(await examineMachine(state)).find(({ check }) => check === "state")?.detail;
+			expect(await detail(folder)).toBe(`${folder} can be written`);
 			const absent = join(folder, "a/b");
-			expect(detail(absent)).toBe(`${absent} does not exist yet, and can be made`);
+			expect(await detail(absent)).toBe(`${absent} does not exist yet, and can be made`);
 		} finally {
 			rmSync(folder, { recursive: true });
 		}

@@ -24,7 +24,8 @@ it("docs/errors.md has a row with an advice for each failure", () => {
 it("docs/errors.md has a row for each close of a websocket", () => {
 	const [, section = ""] = readFileSync("docs/errors.md", "utf8").split("## Closes of websockets");
 	const rows = [...section.matchAll(/^\| +(\d{4}) +\| +.+? +\| +.+? +\|$/gm)].map(([, code]) => Number(code));
-	expect(rows).toEqual(Object.values(CLOSE));
+	// The caller sees 1006 if there was no close frame.
+	expect(rows).toEqual([...Object.values(CLOSE), 1006].sort());
 });
 
 it("the numbers of closes stand in one file", () => {

@@ -76,7 +76,8 @@ describe("a full disk", () => {
 		expect(refused.headers.get("retry-after")).toBe("10");
 		expect(await refused.json()).toMatchObject({
 			error: {
-				message: 'The disk of the gateway is full or read-only: it stores no responses. Send "store": false',
+				message:
+					'The disk of the gateway is full or cannot be written: it stores no responses. Send "store": false',
 			},
 		});
 		expect(requests).toHaveLength(0);
@@ -117,7 +118,7 @@ describe("a full disk", () => {
 		};
 		await expect(call(broken)).rejects.toMatchObject({
 			...{ code: 7009, status: 503, retryAfter: 10 },
-			message: expect.stringContaining("The disk of the gateway is full or read-only"),
+			message: expect.stringContaining("The disk of the gateway is full or cannot be written"),
 		});
 		diskSpace.set(undefined);
 		await expect(call(broken)).rejects.toMatchObject({ code: 7009, status: 502 });

@@ -42,30 +42,82 @@ describe("the watch of the disk", () => {
 			reserveBytes: () => 100 * MIB,
 			log: { error: (line: string) => void lines.push(line) } as never,
 			read: () => ({ total: GIB, free }),
-			write: () => failure,
+			write: async () => failure,
 		});
 		const report = { name: "disk_bytes", limit: 924 * MIB, refused: 0 };
 		await expect.poll(() => reports).toEqual([{ counts: [{ ...report, used: 524 * MIB }] }]);
 		free = 99 * MIB;
-		vi.advanceTimersByTime(2_000);
+		await vi.advanceTimersByTimeAsync(2_000);
 		await expect.poll(() => reports.at(-1)).toEqual({ counts: [{ ...report, used: 925 * MIB }] });
 		expect(lines).toHaveLength(1);
 		expect(lines[0]).toContain("The disk of /state has 99 MiB free. Below 100 MiB");
 		free = 100 * MIB;
-		vi.advanceTimersByTime(1_000);
+		await vi.advanceTimersByTimeAsync(1_000);
 		await expect.poll(() => reports.at(-1)).toEqual({ counts: [{ ...report, used: 924 * MIB }] });
 		expect(lines).toHaveLength(2);
 		failure = Object.assign(new Error("write"), { code: "EROFS" });
-		vi.advanceTimersByTime(6_000);
+		await vi.advanceTimersByTimeAsync(6_000);
 		await expect.poll(() => reports.at(-1)).toEqual({ counts: [{ ...report, used: 924 * MIB, limit: 0 }] });
 		expect(lines).toHaveLength(3);
 		expect(lines[2]).toContain("/state cannot be written: the disk is read-only (EROFS)");
 		failure = undefined;
-		vi.advanceTimersByTime(1_000);
+		await vi.advanceTimersByTimeAsync(2_000);
 		await expect.poll(() => reports.at(-1)).toEqual({ counts: [{ ...report, used: 924 * MIB }] });
 		expect(lines).toHaveLength(4);
 		stop();
 		worker.close();
+	});
+
+	/** Each state of the disk lasts for 6 seconds. Returns the lines of the log. */
+	async function linesOf(states: { free?: number; code?: string }[]): Promise<string[]> {
+		vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+		const lines: string[] = [];
+		let current: (typeof states)[number] = {};
+		const stop = watchDisk({
+			...{ folder: "/state", sockets: [], reserveBytes: () => 100 },
+			log: { error: (line: string) => void lines.push(line) } as never,
+			read: () => ({ total: GIB, free: current.free ?? 500 }),
+			write: async () =>
+				current.code ? Object.assign(new Error("write"), { code: current.code }) : undefined,
+		});
+		for (current of states) await vi.advanceTimersByTimeAsync(6_000);
+		stop();
+		return lines;
+	}
+
+	it("names the reason why the folder cannot be written also if little is free", async () => {
+		const lines = await linesOf([{ free: 99, code: "EROFS" }]);
+		expect(lines[1]).toContain("/state cannot be written: the disk is read-only (EROFS)");
+		expect(lines[1]).toContain("docs/operations.md#a-folder-that-cannot-be-written");
+	});
+
+	it("has one line of a disk without any space", async () => {
+		expect(await linesOf([{ free: 0, code: "ENOSPC" }])).toEqual([expect.stringContaining("has 0 MiB free")]);
+	});
+
+	it.each(["EMFILE", "ENFILE"])("a write that finds no open file (%s) changes nothing", async (code) => {
+		expect(await linesOf([{ code }])).toEqual([]);
+		expect(await linesOf([{ code: "EACCES" }, { code }])).toHaveLength(1);
+	});
+
+	it("a write that hangs stops no check, and no second one begins", async () => {
+		vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+		const lines: string[] = [];
+		let [free, writes] = [500, 0];
+		const stop = watchDisk({
+			...{ folder: "/state", sockets: [], reserveBytes: () => 100 },
+			log: { error: (line: string) => void lines.push(line) } as never,
+			read: () => ({ total: GIB, free }),
+			write: () => {
+				writes++;
+				return Promise.withResolvers<undefined>().promise;
+			},
+		});
+		await vi.advanceTimersByTimeAsync(20_000);
+		free = 99;
+		await vi.advanceTimersByTimeAsync(1_000);
+		stop();
+		expect([writes, lines.length]).toEqual([1, 1]);
 	});
 
 	it("reads the disk of a folder that does not exist yet", () => {

@@ -74,18 +74,18 @@ async function withFile(work: (folder: string, file: string) => Promise<void> | 
 }
 
 it("a folder that need not exist is examined by a write, which leaves nothing", () =>
-	withFile((folder, file) => {
-		expect(folderProblem(folder, "GANGLION_MODELS")).toBeUndefined();
-		expect(folderProblem(join(folder, "a", "b"), "GANGLION_MODELS")).toBeUndefined();
+	withFile(async (folder, file) => {
+		expect(await folderProblem(folder, "GANGLION_MODELS")).toBeUndefined();
+		expect(await folderProblem(join(folder, "a", "b"), "GANGLION_MODELS")).toBeUndefined();
 		expect(readdirSync(folder)).toEqual(["file"]);
 		for (const below of [file, join(file, "models")])
-			expect(folderProblem(below, "GANGLION_MODELS")).toBe(
+			expect(await folderProblem(below, "GANGLION_MODELS")).toBe(
 				`${file} ${IN_THE_WAY} GANGLION_MODELS to another folder`,
 			);
 	}));
 
-it.skipIf(process.platform !== "linux")("a place for no file has another cure", () => {
-	expect(folderProblem("/proc/none/models", "GANGLION_MODELS")).toBe(
+it.skipIf(process.platform !== "linux")("a place for no file has another cure", async () => {
+	expect(await folderProblem("/proc/none/models", "GANGLION_MODELS")).toBe(
 		"/proc cannot be written: nothing can be created there (ENOENT): set GANGLION_MODELS to another folder",
 	);
 });

@@ -72,7 +72,7 @@ describe("a batch", () => {
 			status: "in_progress",
 			waiting: {
 				code: 7009,
-				message: "The disk of the gateway is full or read-only: it cannot write its accounts",
+				message: "The disk of the gateway is full or cannot be written: its accounts cannot be written",
 			},
 		});
 		diskSpace.set(undefined);
