@@ -70,8 +70,12 @@ interface FailedProvider {
 export interface FailedCollector {
 	account: string;
 	gateway: string;
-	export: "metrics" | "spans";
+	kind: "metrics" | "spans";
 	host: string;
+	/** Why it was not sent. `full`: too many calls or bytes are under way. `paused`: the collector has failed. `refused`: its address is not allowed. */
+	reason: "failed" | "full" | "paused" | "refused";
+	/** HTTP status of its answer, if there was one. */
+	status?: number;
 }
 
 /** State of the exchange when its request failed. */

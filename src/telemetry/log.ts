@@ -7,6 +7,7 @@ import type { AiError } from "../core/errors.ts";
 /** Stack frames in one log line. */
 const FRAMES = 8;
 
+/** `requestId`: empty if the failure is of no request. */
 export function logFailure(error: AiError, requestId: string, now = Date.now()): void {
 	const { cause, code, key, place, status, upstream } = error;
 	if (key === "aborted") return;
@@ -19,7 +20,7 @@ export function logFailure(error: AiError, requestId: string, now = Date.now()):
 			: undefined;
 	if (!where) return;
 	const time = new Date(now).toISOString();
-	console.error(JSON.stringify({ time, requestId, code, failure: key, ...where }));
+	console.error(JSON.stringify({ time, ...(requestId && { requestId }), code, failure: key, ...where }));
 }
 
 /** Skips the message at the start of the stack, because its lines may look like frames. */

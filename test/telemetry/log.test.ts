@@ -41,7 +41,10 @@ describe("logFailure", () => {
 		{
 			title: "the collector of a gateway that fails, and not its message",
 			error: new AiError("upstreamUnavailable", undefined, { cause: OWN_ERROR }),
-			place: { account: "a", gateway: "main", export: "spans" as const, host: "otlp.example" },
+			place: {
+				...{ account: "a", gateway: "main", kind: "spans" as const, host: "otlp.example" },
+				...{ reason: "failed" as const, status: 503 },
+			},
 			expected: { code: 7009, failure: "upstreamUnavailable", cause: "Error", at: expect.any(Array) },
 		},
 	])("logs $title", ({ error, place, expected }) => {
@@ -53,6 +56,11 @@ describe("logFailure", () => {
 			requestId: "id-1",
 			...expected,
 		});
+	});
+
+	it("has no id in a line of no request", () => {
+		logFailure(new AiError("ledgerUnavailable", undefined, { cause: OWN_ERROR }), "");
+		expect(JSON.parse(lines[0] ?? "")).not.toHaveProperty("requestId");
 	});
 
 	it("logs the engine of an unusable answer", () => {

@@ -34,8 +34,12 @@ interface CollectorCallsServices {
 	failed(cause: unknown, collector: FailedCollector): void;
 }
 
-/** Why it was not sent. `full`: too many calls or bytes are under way. `paused`: the collector has failed. `refused`: its address is not allowed. */
-type DropReason = "failed" | "full" | "paused" | "refused";
+type DropReason = FailedCollector["reason"];
+
+/** For the log. */
+interface DropFailure extends Pick<FailedCollector, "gateway" | "status"> {
+	cause: unknown;
+}
 
 /** A body under way, or one that waits for a place. */
 interface Call {
@@ -110,11 +114,11 @@ class CallPlaces {
 interface CollectorAddress {
 	account: string;
 	target: OtelTarget;
-	kind: FailedCollector["export"];
+	kind: FailedCollector["kind"];
 }
 
 /** The gateway whose requests are exported, and how it reaches the collector. */
-interface ExportSource {
+export interface ExportSource {
 	gateway: string;
 	fetch: typeof globalThis.fetch;
 }
@@ -149,39 +153,44 @@ export class CollectorClient {
 
 	/** Never rejects. */
 	async send(body: string, source: ExportSource): Promise<void> {
-		const { gateway } = source;
 		const call = this.#places.tryAdd(this.account, body.length);
-		if (!call) return this.drop("full", { gateway });
+		if (!call) return this.drop("full");
 		try {
 			const isBegun = this.#places.tryBegin(call) || (await this.#places.beginLater(call));
 			if (isBegun) await this.#post(body, source);
-			else this.drop("full", { gateway });
+			else this.drop("full");
 		} finally {
 			this.#places.end(call);
 		}
 	}
 
-	/** A body was not sent. `cause`: for the log, unless the log has had a line of the collector lately. */
-	drop(reason: DropReason, { gateway, cause }: Pick<ExportSource, "gateway"> & { cause?: unknown }): void {
+	/** A body was not sent. The log gets the failure, unless it has had one of the collector lately. */
+	drop(reason: DropReason, failure?: DropFailure): void {
 		this.#count(reason);
 		const now = this.#services.now();
-		if (cause === undefined || !hasPassed(LOG_MS, this.#loggedAt, now)) return;
+		if (!failure || !hasPassed(LOG_MS, this.#loggedAt, now)) return;
 		this.#loggedAt = now;
+		const { cause, ...known } = failure;
 		const { account } = this;
-		this.#services.failed(cause, { account, gateway, export: this.#kind, host: hostOf(this.#target.url) });
+		this.#services.failed(cause, {
+			...{ account, kind: this.#kind, host: hostOf(this.#target.url), reason },
+			...known,
+		});
 	}
 
 	async #post(body: string, { gateway, fetch }: ExportSource): Promise<void> {
-		if (this.isPaused) return this.drop("paused", { gateway });
+		if (this.isPaused) return this.drop("paused");
 		const since = this.#services.now();
 		this.#breaker.start(since);
+		let status: number | undefined;
 		try {
-			const { ok, status } = await post(this.#target, body, fetch);
-			if (!ok) throw new Error(`The collector answered with status ${status}`);
+			const answer = await post(this.#target, body, fetch);
+			status = answer.status;
+			if (!answer.ok) throw new Error(`The collector answered with status ${status}`);
 			this.#breaker.succeed(this.#services.now(), since);
 		} catch (cause) {
 			this.#breaker.fail(this.#services.now(), since);
-			this.drop("failed", { gateway, cause });
+			this.drop("failed", { gateway, cause, ...(status !== undefined && { status }) });
 		}
 	}
 }

@@ -126,9 +126,27 @@ describe("the calls of collectors", () => {
 		const target = { url, authorization: "Bearer secret", headers: { "x-key": "secret" } };
 		const client = calls.collectorOf({ account: "acme", target, kind: "spans" });
 		await client.send("{}", { gateway: "main", fetch: async () => refusing() });
-		const collector = { account: "acme", gateway: "main", export: "spans", host: "otlp.example:4318" };
+		const collector = {
+			...{ account: "acme", gateway: "main", kind: "spans", host: "otlp.example:4318" },
+			...{ reason: "failed", status: 503 },
+		};
 		expect(failures).toEqual([{ cause: expect.any(Error), collector }]);
 		expect(String(failures[0]?.cause)).toBe("Error: The collector answered with status 503");
+	});
+
+	it("that do not answer, or are refused, have no status in the log", async () => {
+		const { calls, failures } = world(refusing);
+		const fetch = async (): Promise<Response> => {
+			throw new TypeError("connection refused");
+		};
+		await calls.collectorOf(address("acme")).send("{}", { gateway: "main", fetch });
+		const cause = new Error("a private address");
+		calls.collectorOf(address("acme", "b")).drop("refused", { gateway: "main", cause });
+		const known = { account: "acme", gateway: "main", kind: "spans" };
+		expect(failures.map(({ collector }) => collector)).toEqual([
+			{ ...known, host: "a.example", reason: "failed" },
+			{ ...known, host: "b.example", reason: "refused" },
+		]);
 	});
 
 	it("pause after five failures in turn, and one call after the pause decides", async () => {
