@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { IdTable } from "../../../src/retrieval/vectors/durable/id-table.ts";
 
 const HOUR = 60 * 60_000;
+const object = "local/1";
 
 /** A table in an empty object, and the statements that it runs. */
 const inTable = (
@@ -32,8 +33,8 @@ it("a list of several pages only reads", () =>
 	inTable((table, { queries }) => {
 		for (const id of ["a", "b", "c"]) table.insert(id, 0, 1);
 		queries.length = 0;
-		const { next } = table.list({ count: 1 }, { mutation: 1, now: 0 });
-		table.list({ count: 1, cursor: next?.cursor ?? "" }, { mutation: 1, now: 1 });
+		const { next } = table.list({ count: 1 }, { mutation: 1, now: 0, object });
+		table.list({ count: 1, cursor: next?.cursor ?? "" }, { mutation: 1, now: 1, object });
 		expect(queries).not.toEqual([]);
 		for (const query of queries) expect(query).toMatch(/^SELECT /);
 	}));
@@ -41,16 +42,16 @@ it("a list of several pages only reads", () =>
 it("a list has what was deleted since its first page, for an hour, and the rows die after it", () =>
 	inTable((table, { sql }) => {
 		for (const id of ["a", "b", "c"]) table.insert(id, 0, 1);
-		const { next } = table.list({ count: 1 }, { mutation: 1, now: 0 });
+		const { next } = table.list({ count: 1 }, { mutation: 1, now: 0, object });
 		const cursor = next?.cursor ?? "";
 		expect(next?.expiresAt).toBe(HOUR);
 		table.delete(new Map([["b", 0]]), { mutation: 2, now: HOUR - 2 });
 		const expected = { ids: ["b", "c"], totalCount: 3 };
-		expect(table.list({ count: 5, cursor }, { mutation: 2, now: HOUR - 1 })).toEqual(expected);
+		expect(table.list({ count: 5, cursor }, { mutation: 2, now: HOUR - 1, object })).toEqual(expected);
 		table.deleteExpired(HOUR - 1);
-		expect(table.list({ count: 5, cursor }, { mutation: 2, now: HOUR - 1 })).toEqual(expected);
-		expect(table.list({ count: 5 }, { mutation: 2, now: HOUR - 1 }).ids).toEqual(["a", "c"]);
-		expect(() => table.list({ count: 5, cursor }, { mutation: 2, now: HOUR })).toThrow("40027");
+		expect(table.list({ count: 5, cursor }, { mutation: 2, now: HOUR - 1, object })).toEqual(expected);
+		expect(table.list({ count: 5 }, { mutation: 2, now: HOUR - 1, object }).ids).toEqual(["a", "c"]);
+		expect(() => table.list({ count: 5, cursor }, { mutation: 2, now: HOUR, object })).toThrow("40027");
 		expect(table.nextExpiry()).toBe(2 * HOUR - 2);
 		table.deleteExpired(2 * HOUR - 2);
 		expect(rowsIn(sql)).toEqual(["a", "c"]);
@@ -68,16 +69,35 @@ it("rows die an hour after their own deletion, also if the clock was set back be
 		expect(rowsIn(sql)).toEqual(["c"]);
 	}));
 
+it("a list refuses the cursor of another index, one that lasts longer than a list, and one that is none", () =>
+	inTable((table) => {
+		for (const id of ["a", "b"]) table.insert(id, 0, 1);
+		const cursor = table.list({ count: 1 }, { mutation: 1, now: 0, object }).next?.cursor ?? "";
+		const at = (now: number, of = object, text = cursor) =>
+			table.list({ count: 1, cursor: text }, { mutation: 1, now, object: of });
+		expect(at(1).ids).toEqual(["b"]);
+		expect(() => at(1, "local/2")).toThrow("40027");
+		const [, ...fields] = atob(cursor).split("/");
+		for (const time of [String(2 * HOUR + 1), "9999999999999999"])
+			expect(() => at(0, object, btoa(["1", time, ...fields.slice(1)].join("/")))).toThrow("40027");
+		expect(() => at(1, object, btoa("5.9999999999999999."))).toThrow("40027");
+	}));
+
 it("an id that is deleted and added again is listed once by each list", () =>
 	inTable((table) => {
 		for (const id of ["a", "b"]) table.insert(id, 0, 1);
-		const { next } = table.list({ count: 1 }, { mutation: 1, now: 0 });
+		const { next } = table.list({ count: 1 }, { mutation: 1, now: 0, object });
 		table.delete(new Map([["b", 0]]), { mutation: 2, now: 1 });
 		table.insert("b", 0, 3);
-		expect(table.list({ count: 5, cursor: next?.cursor ?? "" }, { mutation: 3, now: 2 }).ids).toEqual(["b"]);
-		expect(table.list({ count: 5 }, { mutation: 3, now: 2 })).toEqual({ ids: ["a", "b"], totalCount: 2 });
+		expect(table.list({ count: 5, cursor: next?.cursor ?? "" }, { mutation: 3, now: 2, object }).ids).toEqual(
+			["b"],
+		);
+		expect(table.list({ count: 5 }, { mutation: 3, now: 2, object })).toEqual({
+			ids: ["a", "b"],
+			totalCount: 2,
+		});
 		table.deleteExpired(2 * HOUR);
-		expect(table.list({ count: 5 }, { mutation: 3, now: 2 * HOUR }).ids).toEqual(["a", "b"]);
+		expect(table.list({ count: 5 }, { mutation: 3, now: 2 * HOUR, object }).ids).toEqual(["a", "b"]);
 	}));
 
 it("a deletion of ids that the index does not have keeps nothing", () =>

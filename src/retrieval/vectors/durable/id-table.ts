@@ -23,6 +23,14 @@ const DELETIONS = `CREATE TABLE IF NOT EXISTS deletions (
 	expires_at INTEGER NOT NULL
 )`;
 
+interface Listed {
+	/** The last one that is visible. */
+	mutation: number;
+	now: number;
+	/** The name of the index's first object. */
+	object: string;
+}
+
 export class IdTable {
 	readonly #sql: SqlStorage;
 	/** Vectors of each object. */
@@ -80,12 +88,12 @@ export class IdTable {
 		this.#sql.exec("INSERT OR REPLACE INTO deletions VALUES (?, ?)", mutation, now + SNAPSHOT_MS);
 	}
 
-	/** `mutation`: the last one that is visible. Throws 40027 for a cursor whose snapshot has expired. */
-	list({ count, cursor }: VectorListQuery, { mutation, now }: { mutation: number; now: number }): VectorPage {
+	/** Throws 40027 for the cursor of another index, or of a snapshot that has expired. */
+	list({ count, cursor }: VectorListQuery, { mutation, now, object }: Listed): VectorPage {
 		const { after, expiresAt, snapshot } =
 			cursor === undefined
 				? { after: "", snapshot: mutation, expiresAt: now + SNAPSHOT_MS }
-				: readCursor(cursor, now);
+				: readCursor(cursor, { object, now });
 		const visible = "created <= ? AND (deleted IS NULL OR deleted > ?)";
 		const ids = this.#sql
 			.exec<{ id: string }>(
@@ -103,7 +111,7 @@ export class IdTable {
 		const isTruncated = ids.length > count;
 		const page = ids.slice(0, count);
 		if (!isTruncated) return { ids: page, totalCount };
-		const next = { cursor: cursorOf({ snapshot, expiresAt, after: page.at(-1) ?? "" }), expiresAt };
+		const next = { cursor: cursorOf({ snapshot, expiresAt, object, after: page.at(-1) ?? "" }), expiresAt };
 		return { ids: page, totalCount, next };
 	}
 

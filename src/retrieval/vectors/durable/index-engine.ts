@@ -197,7 +197,8 @@ export class IndexEngine {
 	}
 
 	list(query: VectorListQuery): VectorPage {
-		return this.#ids.list(query, { mutation: this.#state.applied, now: this.#services.now() });
+		const { applied, object } = this.#state;
+		return this.#ids.list(query, { mutation: applied, now: this.#services.now(), object });
 	}
 
 	info(): VectorIndexInfo {

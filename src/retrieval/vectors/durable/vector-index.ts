@@ -114,11 +114,11 @@ export abstract class VectorIndexObject extends DurableObject implements ShardCa
 	override async alarm(): Promise<void> {
 		if (!this.#state.current) return;
 		const engine = this.#open();
-		engine.deleteExpired();
 		try {
+			engine.deleteExpired();
 			await engine.applyDue();
 		} catch {
-			// A further object cannot be called now.
+			// The disk is full, or a further object cannot be called now.
 		}
 		await this.#schedule(engine);
 	}

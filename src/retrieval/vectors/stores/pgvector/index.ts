@@ -173,8 +173,10 @@ class PgvectorStore implements VectorStore {
 		const { deleted, snapshots, vectors } = this.#tables;
 		return this.#transaction(async (run) => {
 			const { mutations, vectors: current } = await this.#state(run, "FOR SHARE");
+			const now = this.#services.now();
+			const object = this.#object;
 			const position =
-				cursor === undefined ? { snapshot: mutations, after: "" } : readCursor(cursor, this.#services.now());
+				cursor === undefined ? { snapshot: mutations, after: "" } : readCursor(cursor, { object, now });
 			const snapshot = String(position.snapshot);
 			const totalCount = cursor === undefined ? current : await this.#snapshotVectors(run, snapshot);
 			const rows = await run<{ id: string }>(
@@ -182,18 +184,18 @@ class PgvectorStore implements VectorStore {
 					SELECT id FROM ${vectors} WHERE created <= $2::text::bigint UNION ALL
 					SELECT id FROM ${deleted} WHERE object = $1 AND created <= $2::text::bigint AND deleted > $2::text::bigint
 				) AS listed WHERE id > $3 ORDER BY id LIMIT ${count + 1}`,
-				...[this.#object, snapshot, encoded(position.after)],
+				...[object, snapshot, encoded(position.after)],
 			);
 			const ids = rows.slice(0, count).map(({ id }) => decoded(id));
 			if (rows.length <= count) return { ids, totalCount };
 			const [kept] = await run<{ expires_at: number }>(
 				`INSERT INTO ${snapshots} VALUES ($1, $2::text::bigint, $3::text::bigint, $4::text::bigint)
 				ON CONFLICT (object, mutation) DO UPDATE SET vectors = excluded.vectors RETURNING expires_at::float8`,
-				...[this.#object, snapshot, String(totalCount), String(this.#services.now() + SNAPSHOT_MS)],
+				...[object, snapshot, String(totalCount), String(now + SNAPSHOT_MS)],
 			);
 			const after = ids.at(-1) ?? "";
 			const expiresAt = kept?.expires_at ?? 0;
-			const next = { cursor: cursorOf({ ...position, expiresAt, after }), expiresAt };
+			const next = { cursor: cursorOf({ ...position, expiresAt, object, after }), expiresAt };
 			return { ids, totalCount, next };
 		});
 	}

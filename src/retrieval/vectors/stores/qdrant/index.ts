@@ -242,8 +242,9 @@ class QdrantStore implements VectorStore {
 	/** In the order of the points. */
 	async list({ count, cursor }: VectorListQuery): Promise<VectorPage> {
 		const { listedUntil } = await this.#state.read();
+		const { object } = this.#external.index;
 		const now = this.#services.now();
-		const position = cursor === undefined ? undefined : readCursor(cursor, now);
+		const position = cursor === undefined ? undefined : readCursor(cursor, { object, now });
 		const snapshot = position?.snapshot ?? nextTime(now);
 		const expiresAt = position?.expiresAt ?? now + SNAPSHOT_MS;
 		const must: QdrantCondition[] = [
@@ -260,7 +261,7 @@ class QdrantStore implements VectorStore {
 		const ids = (result.points ?? []).map(({ payload }) => String(payload?.id));
 		const after = result.next_page_offset;
 		if (typeof after !== "string") return { ids, totalCount };
-		return { ids, totalCount, next: { cursor: cursorOf({ snapshot, expiresAt, after }), expiresAt } };
+		return { ids, totalCount, next: { cursor: cursorOf({ snapshot, expiresAt, object, after }), expiresAt } };
 	}
 
 	async metadataIndexes(): Promise<MetadataIndex[]> {
