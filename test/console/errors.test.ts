@@ -58,7 +58,7 @@ describe("a page whose data cannot be loaded", () => {
 
 	it.each<[path: string, part: (page: Page) => Locator, sentence: string, answer: Answer]>([
 		["playground", (page) => page.getByLabel("Message"), UNREACHABLE, unreachable],
-		["models", (page) => page.getByLabel("Search"), "The gateway answered 502.", html(502)],
+		["models", (page) => page.getByLabel("Search models"), "The gateway answered 502.", html(502)],
 		[`models/${CHAT}`, (page) => page.getByLabel("Prices"), UNREACHABLE, unreachable],
 		["usage", (page) => page.getByLabel("Totals"), LIMITED, limited],
 		["requests", (page) => page.getByText(/^No requests/), "The gateway's answer is not JSON.", html(200)],

@@ -296,9 +296,21 @@ describe("a dynamic route", () => {
 		await press(part, "Edit the route drafted");
 		const form = part.getByRole("region", { name: "Edit dynamic/drafted" });
 		await form.getByRole("button", { name: "Deploy" }).waitFor();
+		const { promise: listed, resolve: answerList } = Promise.withResolvers<void>();
+		await page.route("**/ai-search/namespaces?**", async (route) => {
+			await listed;
+			await route.continue();
+		});
 		await form.getByRole("textbox", { name: "Name", exact: true }).fill("kept");
-		await form.getByText(/^Instances of AI Search use dynamic\/drafted/).waitFor({ timeout: 30_000 });
-		expect(await form.getByRole("link").allTextContents()).toEqual(["docs"]);
+		const rename = form.getByRole("button", { name: "Rename" });
+		await form.getByText("Looking for instances of AI Search …").waitFor();
+		expect(await rename.isDisabled()).toBe(true);
+		answerList();
+		await form
+			.getByText("These instances of AI Search fail after the rename. Set their model to dynamic/kept:")
+			.waitFor({ timeout: 30_000 });
+		expect(await form.getByRole("link").allTextContents()).toEqual(["default/docs"]);
+		expect(await rename.isEnabled()).toBe(true);
 		await expectAccessible();
 		await press(form, "Rename");
 		await part.getByText("dynamic/kept", { exact: true }).waitFor();
@@ -311,6 +323,23 @@ describe("a dynamic route", () => {
 		await api("DELETE", `${instances}/docs`);
 		await api("DELETE", `${instances}/others`);
 		await api("DELETE", path);
+	});
+
+	it("is renamed by a token that may not list the instances of AI Search: the form names the permission", async () => {
+		const created = { name: "unlisted", elements: elements(LLAMA) };
+		const { id } = await api<Route>("POST", `${DEFAULT}/routes`, created);
+		const { value } = await createToken(ACCOUNT, "without search", GROUPS);
+		const other = await openSession("serve", "/console/gateways?gateway=default", {
+			...{ token: value, expected: /40[013]/ },
+		});
+		const part = other.page.getByRole("region", { name: "Dynamic routes" }).first();
+		await press(part, "Edit the route unlisted");
+		await part.getByRole("textbox", { name: "Name", exact: true }).fill("listed");
+		await part.getByText('Needs "AI Search Read".').waitFor();
+		await press(part, "Rename");
+		await part.getByText("dynamic/listed", { exact: true }).waitFor();
+		await other.close();
+		await api("DELETE", `${DEFAULT}/routes/${id}`);
 	});
 });
 

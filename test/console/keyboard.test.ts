@@ -80,9 +80,9 @@ describe("the keyboard alone", () => {
 
 	it("finds a model, opens it in the playground, chooses another, and runs it", async () => {
 		const { tab, page } = await tabAt("/console/models");
-		await tabTo(page, page.getByLabel("Search"));
+		await tabTo(page, page.getByLabel("Search models"));
 		await page.keyboard.type("bge-m3");
-		expect(await page.getByLabel("Search").inputValue()).toBe("bge-m3");
+		expect(await page.getByLabel("Search models").inputValue()).toBe("bge-m3");
 		await press(page, page.getByRole("link", { name: "@cf/baai/bge-m3" }));
 		await page.getByRole("heading", { name: "@cf/baai/bge-m3" }).waitFor();
 		await expectFocus(main(page));

@@ -51,7 +51,7 @@ describe("a script that cannot be loaded", () => {
 
 	it("shows the reason for a part of a page of the same name, and leaves it with that part", async () => {
 		const page = await without(/\/console\/model-[^/]*\.js/, "/console/models");
-		await page.getByLabel("Search").fill("bge-m3");
+		await page.getByLabel("Search models").fill("bge-m3");
 		await page.getByRole("link", { name: "@cf/baai/bge-m3" }).click();
 		await page.getByText(MESSAGE).waitFor();
 		await page.getByRole("link", { name: "Models", exact: true }).click();

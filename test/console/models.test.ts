@@ -10,7 +10,7 @@ describe.each(["dev", "serve"] as const)("models on npm run %s", (runtime) => {
 		const tab = await openSession(runtime, "/console/models");
 		const { page } = tab;
 		await page.getByText("70 models").waitFor();
-		await page.getByLabel("Search").fill("llama-3.3");
+		await page.getByLabel("Search models").fill("llama-3.3");
 		await page.getByText("1 model", { exact: true }).waitFor();
 		await page.reload();
 		await page.getByRole("link", { name: MODEL }).waitFor();

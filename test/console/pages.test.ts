@@ -11,7 +11,7 @@ const CHAT = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const PAGES: readonly (readonly [title: string, path: string, part: string])[] = [
 	["playground", `/console/playground/${CHAT}`, "Message"],
 	["task", "/console/playground/@cf/baai/bge-small-en-v1.5", "Input"],
-	["models", "/console/models", "Search"],
+	["models", "/console/models", "Search models"],
 	["model", `/console/models/${CHAT}`, "Engines"],
 	["usage", "/console/usage", "Budgets"],
 	["requests", "/console/requests", "Outcome"],

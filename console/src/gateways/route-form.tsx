@@ -5,7 +5,7 @@ import { json } from "../parts/json.ts";
 import { SaveForm } from "../parts/save-form.tsx";
 import { useSession } from "../session/session.ts";
 import type { DynamicRouteRow } from "./records.ts";
-import { SearchInstances } from "./search-instances.tsx";
+import { SearchInstances, useSearchInstances } from "./search-instances.tsx";
 
 interface Props {
 	/** Absent: a new route. */
@@ -42,6 +42,8 @@ export function RouteForm({ route, gateway, path, onStored, onDeployed, onCancel
 
 	const isRenamed = route !== undefined && name !== storedName;
 	const isChanged = text !== before;
+	const instances = useSearchInstances(isRenamed ? { gateway, model: `dynamic/${storedName}` } : undefined);
+	const isLooking = isRenamed && instances.state === "loading" && !instances.error;
 	const isDraft = route !== undefined && route.deployment?.version_id !== route.version.version_id;
 
 	async function send(): Promise<void> {
@@ -68,6 +70,7 @@ export function RouteForm({ route, gateway, path, onStored, onDeployed, onCancel
 		<SaveForm
 			title={route ? `Edit dynamic/${route.name}` : "New route"}
 			button={isRenamed && !isChanged ? "Rename" : "Deploy"}
+			isReady={!isLooking}
 			onSend={send}
 			onCancel={onCancel}
 		>
@@ -82,7 +85,7 @@ export function RouteForm({ route, gateway, path, onStored, onDeployed, onCancel
 				value={name}
 				onChange={(event) => setName(event.target.value)}
 			/>
-			{isRenamed && <SearchInstances gateway={gateway} model={`dynamic/${storedName}`} />}
+			{isRenamed && <SearchInstances instances={instances} model={`dynamic/${name}`} />}
 			{isDraft && (
 				<p className="subtle">These are the elements of the latest version, which is not deployed.</p>
 			)}

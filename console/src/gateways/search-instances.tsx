@@ -1,12 +1,17 @@
 import { Link } from "react-router";
-import type { Api } from "../api/client.ts";
+import { MODEL_FIELDS } from "../../../src/retrieval/search/model-fields.ts";
+import { allRows } from "../api/all-rows.ts";
+import { type Api, ApiError } from "../api/client.ts";
 import type { SearchInstance, SearchNamespace } from "../api/types.ts";
-import { useLoad } from "../api/use-load.ts";
+import { type Loaded, useLoad } from "../api/use-load.ts";
 import { instancesPath } from "../search/paths.ts";
 import { useSession } from "../session/session.ts";
 import { DEFAULT_GATEWAY } from "./paths.ts";
 
-const PER_PAGE = 50;
+/** An account has at most 5,000 instances, and 100 namespaces. */
+const MAX_PAGES = 100;
+/** The token does not have the permission. */
+const FORBIDDEN = 10000;
 
 interface Route {
 	/** The id of its gateway. */
@@ -15,27 +20,45 @@ interface Route {
 	model: string;
 }
 
-/** Names the instances of AI Search whose models are a dynamic route: a new name of the route does not change them. */
-export function SearchInstances({ gateway, model }: Route) {
+/** The instances of AI Search whose models are a dynamic route: a new name of the route does not change them. Without a route: none. */
+export function useSearchInstances(route: Route | undefined): Loaded<SearchInstance[]> {
 	const { api } = useSession();
-	const { error, value = [] } = useLoad(
-		(signal) => instancesWith({ gateway, model }, api, signal),
-		[api, gateway, model],
+	return useLoad(
+		async (signal) => (route ? instancesWith(route, api, signal) : []),
+		[api, route?.gateway, route?.model],
 	);
+}
+
+interface Props {
+	instances: Loaded<SearchInstance[]>;
+	/** The route after the change, as requests name it. */
+	model: string;
+}
+
+/** Names the instances that fail after the rename. */
+export function SearchInstances({ instances: { error, state, value = [] }, model }: Props) {
 	if (error)
 		return (
-			<p className="subtle">
-				The instances of AI Search that use {model} cannot be listed: {error.message}
+			<p className="subtle">The instances of AI Search that use the route are not shown. {reasonOf(error)}</p>
+		);
+	if (state === "loading")
+		return (
+			<p className="subtle" role="status">
+				Looking for instances of AI Search …
 			</p>
 		);
 	if (value.length === 0) return null;
 	return (
 		<div role="status">
-			<p>Instances of AI Search use {model}, and fail after the change until they name another model:</p>
+			<p>
+				These instances of AI Search fail after the rename. Set their model to <code>{model}</code>:
+			</p>
 			<ul className="plain">
 				{value.map(({ id, namespace }) => (
 					<li key={`${namespace}/${id}`}>
-						<Link to={`/search?${new URLSearchParams({ namespace, instance: id })}`}>{id}</Link>
+						<Link to={`/search?${new URLSearchParams({ namespace, instance: id })}`}>
+							{namespace}/{id}
+						</Link>
 					</li>
 				))}
 			</ul>
@@ -43,29 +66,18 @@ export function SearchInstances({ gateway, model }: Route) {
 	);
 }
 
+const reasonOf = (error: Error): string =>
+	error instanceof ApiError && error.code === FORBIDDEN ? 'Needs "AI Search Read".' : error.message;
+
 async function instancesWith(route: Route, api: Api, signal: AbortSignal): Promise<SearchInstance[]> {
-	const namespaces = await allRows<SearchNamespace>(api.account("/ai-search/namespaces"), api, signal);
+	const list = <Row,>(path: string) => allRows<Row>(api, { path, maxPages: MAX_PAGES }, signal);
+	const namespaces = await list<SearchNamespace>(api.account("/ai-search/namespaces"));
 	const lists = await Promise.all(
-		namespaces.map(({ name }) => allRows<SearchInstance>(instancesPath(api, name), api, signal)),
+		namespaces.map(({ name }) => list<SearchInstance>(instancesPath(api, name))),
 	);
 	return lists.flat().filter((instance) => uses(instance, route));
 }
 
 const uses = (instance: SearchInstance, { gateway, model }: Route): boolean =>
 	(instance.ai_gateway_id ?? DEFAULT_GATEWAY) === gateway &&
-	[
-		instance.embedding_model,
-		instance.ai_search_model,
-		instance.rewrite_model,
-		instance.reranking_model,
-	].includes(model);
-
-/** Of all pages. */
-async function allRows<Row>(path: string, api: Api, signal: AbortSignal): Promise<Row[]> {
-	const rows: Row[] = [];
-	for (let page = 1; ; page++) {
-		const { result, info } = await api.get<Row[]>(path, { page, per_page: PER_PAGE }, signal);
-		rows.push(...result);
-		if (result.length === 0 || rows.length >= (info.total_count ?? 0)) return rows;
-	}
-}
+	MODEL_FIELDS.some((field) => instance[field] === model);

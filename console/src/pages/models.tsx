@@ -34,7 +34,7 @@ function ModelList({ rows }: { rows: readonly CatalogRow[] }) {
 	return (
 		<>
 			<div className="filters">
-				<SearchField label="Search" value={search} onSearch={(text) => set({ search: text })} />
+				<SearchField label="Search models" value={search} onSearch={(text) => set({ search: text })} />
 				<Filter
 					label="Task"
 					value={task}

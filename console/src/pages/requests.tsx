@@ -82,7 +82,7 @@ export default function Requests() {
 			<div className="filters" ref={fields}>
 				<SearchField
 					label="Model"
-					placeholder="@cf/…"
+					placeholder="Its complete name"
 					value={model}
 					onSearch={(text) => filter({ model: text })}
 				/>

@@ -99,7 +99,7 @@ export function Items({ path, version, isFollowing, onChanged }: Props) {
 			{(search !== "" || (items.value?.info.total_count ?? 0) > PER_PAGE) && (
 				<div className="filters">
 					<SearchField
-						label="Find an item"
+						label="Search items"
 						value={search}
 						onSearch={(text) => {
 							setSearch(text);

@@ -1,10 +1,10 @@
 /** The names of the account's tokens, for the ids that other pages show. */
+import { allRows } from "../api/all-rows.ts";
 import type { Api } from "../api/client.ts";
 import type { Token } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { useSession } from "../session/session.ts";
 
-const PER_PAGE = 50;
 /** Names of more tokens are not worth the requests. */
 const MAX_PAGES = 4;
 
@@ -14,14 +14,9 @@ const NO_NAMES: TokenNames = new Map();
 const loads = new WeakMap<Api, Promise<TokenNames>>();
 
 async function loadNames(api: Api): Promise<TokenNames> {
-	const names = new Map<string, string>();
-	for (let page = 1; page <= MAX_PAGES; page++) {
-		const query = { page, per_page: PER_PAGE, include_expired: true };
-		const { result } = await api.get<Token[]>(api.account("/tokens"), query);
-		for (const { id, name } of result) names.set(id, name);
-		if (result.length < PER_PAGE) break;
-	}
-	return names;
+	const list = { path: api.account("/tokens"), query: { include_expired: true }, maxPages: MAX_PAGES };
+	const tokens = await allRows<Token>(api, list);
+	return new Map(tokens.map(({ id, name }) => [id, name]));
 }
 
 /** Empty for the session of a token, which may not list tokens. */

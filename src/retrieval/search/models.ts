@@ -4,6 +4,7 @@ import { isRecord } from "../../core/json.ts";
 import type { Inputs } from "../../pipeline/request.ts";
 import { isNumbers } from "../vectors/read-vectors.ts";
 import { searchFailure } from "./failures.ts";
+import type { ModelField } from "./model-fields.ts";
 
 /** Calls of models for one caller. Each throws an `AiError`. */
 export interface SearchModels {
@@ -117,19 +118,11 @@ export function contentOf(completion: unknown): string {
 
 const jsonOf = (response: Response): Promise<unknown> => response.json();
 
-/** Of an instance. */
-export const MODEL_FIELDS = [
-	"embedding_model",
-	"ai_search_model",
-	"rewrite_model",
-	"reranking_model",
-] as const;
-
 const NOT_SERVED: ReadonlySet<string> = new Set(["noSuchModel", "unknownThirdPartyModel", "deprecatedModel"]);
 
 /** A model without a route: the message also names the field of the instance's configuration, or `model` of the request. */
 export async function serving<Value>(
-	field: "model" | (typeof MODEL_FIELDS)[number],
+	field: "model" | ModelField,
 	call: () => Promise<Value>,
 ): Promise<Value> {
 	try {

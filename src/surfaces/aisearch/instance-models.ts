@@ -23,13 +23,12 @@ import { modelSuggestion } from "../../pipeline/model-suggestion.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { requireKey, resolveModel } from "../../pipeline/resolve-model.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
-import { MODEL_FIELDS, serving } from "../../retrieval/search/models.ts";
+import { MODEL_FIELDS, type ModelField } from "../../retrieval/search/model-fields.ts";
+import { serving } from "../../retrieval/search/models.ts";
 import type { ConfigChanges } from "../../retrieval/search/read-config.ts";
 import type { InstanceConfig } from "../../retrieval/search/records.ts";
 import { EMBEDDINGS, RERANK } from "../openai/openai.ts";
 import type { AppServices } from "../services.ts";
-
-type ModelField = (typeof MODEL_FIELDS)[number];
 
 /** The route that takes the models of a field, and what they do in a message. */
 const USES = {
