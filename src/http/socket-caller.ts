@@ -4,7 +4,7 @@
  */
 import type { Ledgers } from "../accounts/admission.ts";
 import { GatewayRequired, refuseElsewhere } from "../accounts/bound-gateway.ts";
-import type { AiError } from "../core/errors.ts";
+import { type AiError, toAiError } from "../core/errors.ts";
 import type { Caller } from "../pipeline/request.ts";
 
 /** The reason of the close frame (`CLOSE.policyViolation`). */
@@ -21,6 +21,19 @@ export async function requireFrame(caller: Caller, ledgers: Ledgers): Promise<vo
 	const { identity } = await frameCaller(caller, ledgers);
 	const refused = refuseElsewhere(identity?.gateway, caller.credential);
 	if (refused) throw new GatewayRequired(refused.gateway, refused.description);
+}
+
+/**
+ * The check of a frame of an answer. Throws only if the caller may not use the socket any more. Another failure lets the frame pass: it may be that
+ * of a busy account, and an answer over HTTP would go on.
+ */
+export async function requireAnswerFrame(check: Promise<unknown>): Promise<void> {
+	try {
+		await check;
+	} catch (thrown) {
+		const error = toAiError(thrown);
+		if (isTokenRefused(error) || error.key === "gatewayRequired") throw error;
+	}
 }
 
 /** Whether a frame fails because its token is refused, now and later. */

@@ -11,6 +11,7 @@ import type { SocketFrames } from "../dialects/dialect.ts";
 import { logFailure } from "../telemetry/log.ts";
 import { CLOSE } from "./close-codes.ts";
 import { type OpenSocket, openSocket } from "./open-socket.ts";
+import { requireAnswerFrame } from "./socket-caller.ts";
 
 const MAX_FRAME_BYTES = 1024 * 1024;
 /** Pieces of audio that wait are joined up to this size, so that small ones cost little. */
@@ -103,7 +104,7 @@ async function relay(
 		for (;;) {
 			const { done, value } = await reader.read();
 			if (done) break;
-			await requireFrame();
+			await requireAnswerFrame(requireFrame());
 			await send(value);
 		}
 		close(CLOSE.normal);

@@ -358,7 +358,17 @@ describe("a session on a socket", () => {
 		expect(await ended).toBe("cancelled");
 	});
 
-	it("ends with 1011 if the caller cannot be verified", async () => {
+	it("goes on with its answer while the caller cannot be verified for a moment", async () => {
+		const { frames, emit } = blockedSession();
+		const { next, socket } = conversation(frames, async () => {
+			throw new AiError("ledgerUnavailable");
+		});
+		emit('{"n":1}');
+		expect(await next()).toEqual({ n: 1 });
+		socket.close(1000);
+	});
+
+	it("ends with 1011 if the caller cannot be verified for a frame of its own", async () => {
 		const { frames, ended } = blockedSession();
 		const { socket, rest } = conversation(frames, async () => {
 			throw new AiError("ledgerUnavailable");

@@ -1,5 +1,7 @@
 /** Sockets that are open when their token is revoked: of a live model, of Responses, and AI Gateway's universal one. */
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { AccountReader } from "../../src/accounts/client/account-reader.ts";
+import { AiError } from "../../src/core/errors.ts";
 import { wireOf } from "../../src/surfaces/binding/binding.ts";
 import { CALLER, completion, DONE, delta, events, finish, liveEvents, upstream, usage } from "../gateway.ts";
 import { ADMIN, type ClosedGateway, closedGateway, json } from "../http/access.ts";
@@ -169,6 +171,27 @@ describe.each(Object.entries(STREAMS))("a stream on an open socket of %s", (_, k
 		expect((await client.closed).code).toBe(1008);
 		expect(client.frames.filter((frame) => kind.part.test(JSON.stringify(frame)))).toEqual([]);
 		await engine.cancelled;
+	});
+
+	it("goes on while its token cannot be verified for a moment", async () => {
+		const engine = liveEvents();
+		const here = closedGateway({ vars: VARS, fetch: upstream(() => engine.response).fetch });
+		const client = await open(here, { ...kind, last: kind.part }, await here.createToken(["Workers AI Run"]));
+		client.send();
+		engine.send(delta("Hello"));
+		await answered(client, kind.part);
+		const verifying = vi
+			.spyOn(AccountReader.prototype, "verifyRecently")
+			.mockRejectedValue(new AiError("ledgerUnavailable"));
+		client.frames.length = 0;
+		engine.send(delta("more"));
+		await answered(client, kind.part);
+		expect(verifying).toHaveBeenCalled();
+		verifying.mockRestore();
+		await here.send(`/tokens/${await tokenId(here)}`, ADMIN, { method: "DELETE" });
+		laterThanVerification();
+		engine.send(delta("again"));
+		expect((await client.closed).code).toBe(1008);
 	});
 });
 

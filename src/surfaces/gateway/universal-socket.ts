@@ -24,7 +24,7 @@ import { tooLarge } from "../../http/decompress.ts";
 import { FrameHolds } from "../../http/frame-holds.ts";
 import { type OpenSocket, openSocket } from "../../http/open-socket.ts";
 import { isRefusedFrame, RefusedFrames } from "../../http/refused-frames.ts";
-import { frameCaller, isTokenRefused, TOKEN_REFUSED } from "../../http/socket-caller.ts";
+import { frameCaller, isTokenRefused, requireAnswerFrame, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import { encodeBase64 } from "../../media/base64.ts";
 import { decodeUtf8 } from "../../media/utf8.ts";
 import { isDone, SSE_CONTENT_TYPE } from "../../streams/sse.ts";
@@ -81,7 +81,7 @@ function serve({ close, closed, receive, send }: OpenSocket, context: SocketCont
 	let isClosing = false;
 	const answering: Answering = {
 		async send(frame) {
-			await frameCaller(context.caller, ledgers);
+			await requireAnswerFrame(frameCaller(context.caller, ledgers));
 			await send(frame);
 		},
 		countError(error) {

@@ -27,7 +27,7 @@ import { FrameHolds } from "../../http/frame-holds.ts";
 import { type OpenSocket, openSocket } from "../../http/open-socket.ts";
 import { isRefusedFrame, RefusedFrames } from "../../http/refused-frames.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
-import { frameCaller, isTokenRefused, TOKEN_REFUSED } from "../../http/socket-caller.ts";
+import { frameCaller, isTokenRefused, requireAnswerFrame, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { ConnectionMemory } from "../../responses/connection-memory.ts";
 import { dataOf } from "../../responses/event-text.ts";
@@ -265,7 +265,7 @@ async function relay(
 			start = end;
 			if (!data) continue;
 			if (ENDS.has(data.type)) memory.remember(fields, data.response);
-			await frameCaller(call.caller, call.services.ledgers);
+			await requireAnswerFrame(frameCaller(call.caller, call.services.ledgers));
 			await send({ ...data, ...extra });
 		}
 		if (splitter.heldBytes > MAX_EVENT_BYTES)
