@@ -77,7 +77,8 @@ export class MessageFraming {
 	/** Reads up to the end of the message. Returns the number of bytes that belong to it. Throws a {@link FramingError}. */
 	push(bytes: Buffer): number {
 		let at = this.head ? 0 : this.#readHead(bytes);
-		if (!this.head || this.hasEnded) return at;
+		// After an upgrade, bytes of another protocol follow.
+		if (!this.head || this.hasEnded || this.kind === "upgrade") return at;
 		const bodyFrom = at;
 		if (this.kind === "length") {
 			const taken = Math.min(this.#remaining, bytes.length - at);

@@ -123,8 +123,12 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 				return void socket.write("HTTP/1.1 401 Unauthorized\r\ncontent-length: 7\r\n\r\nrefused");
 			upgraded.sockets.push(socket as Socket);
 			socket.on("data", (bytes: Buffer) => upgraded.bytes.push(bytes));
-			socket.write("HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n");
-			socket.on("data", (bytes: Buffer) => socket.write(bytes));
+			// A frame of 5 bytes that has begun.
+			const first = url === "/begun" ? "\x02\x05begu" : "";
+			socket.write(
+				`HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n${first}`,
+			);
+			if (!first) socket.on("data", (bytes: Buffer) => socket.write(bytes));
 			socket.on("error", () => {});
 		});
 		runtime.listen(target);
@@ -764,6 +768,24 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		const passed = Buffer.concat([first, answer.subarray(0, 50_000), before, end]);
 		expect(received().subarray(0, passed.length)).toEqual(passed);
 		const last = received().subarray(first.length + answer.length);
+		expect([last[0], last[1], last.readUInt16BE(2)]).toEqual([0x88, last.length - 2, 1_002]);
+	});
+
+	it("sends its close frame after the frame of an answer that has begun together with the head", async () => {
+		const { port, upgraded } = await guarded(4);
+		const socket = await connect(port);
+		const chunks: Buffer[] = [];
+		socket.on("data", (bytes) => chunks.push(bytes));
+		const received = (): Buffer => Buffer.concat(chunks);
+		const closed = once(socket, "close");
+		socket.write("GET /begun HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n");
+		await expect.poll(() => received().includes("begu")).toBe(true);
+		const before = binaryFrame(Buffer.from("before"));
+		socket.write(Buffer.concat([before, MALFORMED]));
+		await expect.poll(() => upgraded.bytes.length).toBe(1);
+		upgraded.sockets[0]?.write("n");
+		await closed;
+		const last = received().subarray(received().indexOf("begun") + 5);
 		expect([last[0], last[1], last.readUInt16BE(2)]).toEqual([0x88, last.length - 2, 1_002]);
 	});
 

@@ -1,6 +1,11 @@
 /** Where messages of a connection begin and end, for each way to cut them into pieces. */
 import { expect, it } from "vitest";
-import { FramingError, MessageFraming, requestBodyKind } from "../../scripts/connections/framing.ts";
+import {
+	answerBodyKind,
+	FramingError,
+	MessageFraming,
+	requestBodyKind,
+} from "../../scripts/connections/framing.ts";
 
 const HEAD =
 	"POST /a HTTP/1.1\r\nHost: x\r\nAUTHORIZATION:  Bearer a \r\nx-long: \t\r\nContent-Length: 4\r\n\r\n";
@@ -30,6 +35,16 @@ it("finds the same messages wherever they are cut", () => {
 	expect(read([...text])).toEqual(expected);
 	for (let cut = 1; cut < text.length; cut++)
 		expect(read([text.slice(0, cut), text.slice(cut)])).toEqual(expected);
+});
+
+it("an answer that changes the protocol ends with its head, wherever it is cut", () => {
+	const head = "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\n\r\n";
+	for (let cut = 1; cut < head.length; cut++) {
+		const framing = new MessageFraming((head) => answerBodyKind(head, "GET"));
+		expect(framing.push(Buffer.from(head.slice(0, cut)))).toBe(cut);
+		expect(framing.push(Buffer.from(`${head.slice(cut)}frames`))).toBe(head.length - cut);
+		expect(framing.kind).toBe("upgrade");
+	}
 });
 
 it("reads a head with 12,000 lines, and refuses one that is malformed in its last line", () => {
