@@ -9,19 +9,12 @@
  * get no answer, so the guard closes the runtime's connection before.
  */
 import type { Socket } from "node:net";
+import { Answers, type EndedAnswer } from "./answers.ts";
 import { BodyRate } from "./body-rate.ts";
 import { callerAddress } from "./caller-address.ts";
 import type { ConnectionContext } from "./connection-context.ts";
-import { ConnectionPace, type PacedRequest, Reading } from "./connection-pace.ts";
-import {
-	answerBodyKind,
-	endsConnection,
-	FramingError,
-	MessageFraming,
-	type MessageHead,
-	requestBodyKind,
-	statusOf,
-} from "./framing.ts";
+import { ConnectionPace, Reading } from "./connection-pace.ts";
+import { FramingError, MessageFraming, type MessageHead, requestBodyKind } from "./framing.ts";
 import { Lingering } from "./lingering.ts";
 import type { Placed } from "./places.ts";
 import { CONTINUE, refusal } from "./refusal.ts";
@@ -42,9 +35,7 @@ export class GuardedConnection implements Placed {
 	readonly #context: ConnectionContext;
 	#runtime: RuntimeSocket | undefined;
 	readonly #request = new MessageFraming(requestBodyKind);
-	readonly #answer = new MessageFraming((head) => answerBodyKind(head, this.#requests[0]?.method));
-	/** Requests that have no complete answer. */
-	readonly #requests: { method: string; isLast: boolean; paced: PacedRequest }[] = [];
+	readonly #answers = new Answers();
 	readonly #pace: ConnectionPace;
 	/** The request is complete enough, and waits for the time of its caller: the bytes after it. */
 	#unread: Buffer[] | undefined;
@@ -127,7 +118,7 @@ export class GuardedConnection implements Placed {
 
 	/** The runtime has no request of the connection. */
 	get #isIdle(): boolean {
-		return this.#requests.length === 0 && !this.#isForwarding;
+		return this.#answers.unanswered === 0 && !this.#isForwarding;
 	}
 
 	#receive(bytes: Buffer): void {
@@ -193,7 +184,7 @@ export class GuardedConnection implements Placed {
 	#begin(head: MessageHead): void {
 		this.#pace.read(head);
 		if (this.#runtime && !this.#takePlace(head)) return;
-		if (this.#requests.length === 0 && !this.#caller.writableNeedDrain) this.#chooseWorker(head);
+		if (this.#answers.unanswered === 0 && !this.#caller.writableNeedDrain) this.#chooseWorker(head);
 		if (this.#pace.begin(() => this.#beginLater(head))) this.#startForwarding(head);
 		else this.#unread = [];
 	}
@@ -217,8 +208,7 @@ export class GuardedConnection implements Placed {
 
 	#startForwarding(head: MessageHead): void {
 		if (!this.#runtime && !this.#takePlace(head)) return;
-		const [method = ""] = head.startLine;
-		this.#requests.push({ method, isLast: endsConnection(head), paced: this.#pace.request });
+		this.#answers.begin(head, this.#pace.request);
 		this.#isForwarding = true;
 		this.#rate.begin(this.#lastByteAt);
 		const [first, ...others] = this.#held;
@@ -270,13 +260,14 @@ export class GuardedConnection implements Placed {
 
 	#followAnswers(bytes: Buffer): void {
 		// Those of several answers are of the first one's caller.
-		const request = this.#requests[0]?.paced;
+		const request = this.#answers.paced;
 		if (this.#runtime) this.#pace.passed(bytes.length, this.#runtime.reading, { request });
 		try {
 			for (let unread = bytes; unread.length > 0 && !this.#isTunnel; ) {
-				unread = unread.subarray(this.#answer.push(unread));
-				if (this.#answer.kind === "upgrade") this.#beginFrames(unread);
-				else if (this.#answer.hasEnded) this.#endAnswer();
+				unread = unread.subarray(this.#answers.push(unread));
+				if (this.#answers.isUpgrade) this.#beginFrames(unread);
+				const ended = this.#answers.next();
+				if (ended) this.#endAnswer(ended);
 			}
 		} catch {
 			// The bytes are the runtime's: they were passed on, and nothing more is known about them.
@@ -302,33 +293,27 @@ export class GuardedConnection implements Placed {
 		this.#frames = new WebsocketFrames(this.#context, connection, bytes);
 	}
 
-	#endAnswer(): void {
-		const { head } = this.#answer;
-		this.#answer.next();
-		// An interim answer.
-		if (head && statusOf(head) < 200) return;
-		const { paced, isLast } = this.#requests.shift() ?? {};
+	#endAnswer({ isLast, paced, status }: EndedAnswer): void {
 		this.#answeredAt = this.#context.now();
-		if (head && paced) this.#pace.answered(paced, statusOf(head));
+		if (paced) this.#pace.answered(paced, status);
 		// The runtime needs no more of a body that it has answered.
-		const isEarly = this.#isForwarding && this.#requests.length === 0;
-		const endsHere = isLast || (head !== undefined && endsConnection(head));
-		if (isEarly || endsHere || this.#context.places.isReserved(this)) this.#end();
+		const isEarly = this.#isForwarding && this.#answers.unanswered === 0;
+		if (isEarly || isLast || this.#context.places.isReserved(this)) this.#end();
 		else this.#waitForRequest();
 	}
 
 	/** A request that waits for the time of its caller has the place already. */
 	#waitForRequest(): void {
-		const hasRequest = this.#requests.length > 0 || this.#isForwarding || this.#unread;
+		const hasRequest = this.#answers.unanswered > 0 || this.#isForwarding || this.#unread;
 		if (this.#runtime && !hasRequest) this.#context.places.idle(this);
 	}
 
 	/** Answers in place of the runtime, unless the caller already reads an answer, or has sent no request. Returns whether it answers. */
 	refuse(reason: "full" | "late" | "malformed", error?: FramingError): boolean {
 		if (this.#ending) return false;
-		const answersBefore = this.#requests.length - (this.#isForwarding ? 1 : 0);
+		const answersBefore = this.#answers.unanswered - (this.#isForwarding ? 1 : 0);
 		const isBetweenRequests = this.#answeredAt !== undefined && this.#requestAt === undefined;
-		const answers = answersBefore === 0 && !this.#answer.head && !isBetweenRequests;
+		const answers = answersBefore === 0 && !this.#answers.isWithin && !isBetweenRequests;
 		if (answers) this.#end(refusal(reason, error));
 		else this.close();
 		return answers;
