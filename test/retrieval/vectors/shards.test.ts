@@ -1,7 +1,7 @@
 /** An index with more vectors than one object has, and what its objects do together. */
-import { runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { BufferHold } from "../../../src/core/process-counts.ts";
 import { builtinStore } from "../../../src/retrieval/vectors/client/builtin-store.ts";
 import { vectorObjects } from "../../../src/retrieval/vectors/client/vector-objects.ts";
@@ -264,4 +264,19 @@ it("the parts of an upload that was refused take no room", async () => {
 	await put(store, "insert", { id: "third", values: [1] });
 	expect(await store.info()).toMatchObject({ vectorCount: 200_000 });
 	expect((await store.get(["first", "second", "third"])).map((vector) => vector.id)).toEqual(["third"]);
+});
+
+it("an alarm that cannot delete what has expired, as on a full disk, is set again", async () => {
+	const { object, store } = storeOf(1);
+	await store.create();
+	await put(store, "insert", { id: "a", values: [1] });
+	await store.write({ id: crypto.randomUUID(), operation: "delete", ids: ["a"] });
+	const deleting = vi.spyOn(IndexEngine.prototype, "deleteExpired").mockImplementation(() => {
+		throw new Error("database or disk is full: SQLITE_FULL");
+	});
+	const stub = env.VECTOR_INDEX.getByName(object);
+	expect(await runDurableObjectAlarm(stub)).toBe(true);
+	expect(deleting).toHaveBeenCalledOnce();
+	deleting.mockRestore();
+	expect(await runInDurableObject(stub, (_, { storage }) => storage.getAlarm())).toBeGreaterThan(Date.now());
 });
