@@ -243,7 +243,7 @@ export class GuardedConnection implements Placed {
 
 	/** A runtime that closes between two requests has closed an idle connection. What the caller sends after that, or has begun, is not lost. */
 	#endRuntime(): void {
-		if (this.#isIdle && this.#answeredAt !== undefined) this.leaveRuntime();
+		if (this.#isIdle && !this.#isTunnel && this.#answeredAt !== undefined) this.leaveRuntime();
 		else this.#end();
 	}
 

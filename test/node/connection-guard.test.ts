@@ -594,6 +594,16 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		await expect.poll(() => guard.counts().connections.used).toBe(0);
 	});
 
+	it("closes the connection with the runtime's one, after bytes that are no answer", async () => {
+		const { port } = await guarded(1, {
+			answer: ({ socket }) =>
+				void socket.end("HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\nanswered\0\r\n\r\n"),
+		});
+		const caller = await connect(port);
+		caller.write(GET);
+		expect(await received(caller)).toContain("answered");
+	});
+
 	it("reserves places for health checks and the operator", async () => {
 		const { port, guard } = await guarded(48, {
 			answer: (request, response) => {
