@@ -4,23 +4,32 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { IdTable } from "../../../src/retrieval/vectors/durable/id-table.ts";
 
-const HOUR = 60 * 60_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const object = "local/1";
 
+interface World {
+	queries: string[];
+	/** Of the same statements. */
+	cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[];
+	sql: SqlStorage;
+}
+
 /** A table in an empty object, and the statements that it runs. */
-const inTable = (
-	use: (table: IdTable, world: { queries: string[]; sql: SqlStorage }) => void,
-): Promise<void> =>
+const inTable = (use: (table: IdTable, world: World) => void): Promise<void> =>
 	runInDurableObject(env.VECTOR_INDEX.getByName(crypto.randomUUID()), (_, { storage }) => {
 		const { sql } = storage;
 		const queries: string[] = [];
+		const cursors: World["cursors"] = [];
 		const exec = (query: string, ...bindings: unknown[]) => {
 			queries.push(query);
-			return sql.exec(query, ...bindings);
+			const cursor = sql.exec(query, ...bindings);
+			cursors.push(cursor);
+			return cursor;
 		};
 		const table = new IdTable(Object.assign(Object.create(null), { exec }));
 		queries.length = 0;
-		use(table, { queries, sql });
+		use(table, { queries, cursors, sql });
 	});
 
 const rowsIn = (sql: SqlStorage): string[] =>
@@ -52,8 +61,8 @@ it("a list has what was deleted since its first page, for an hour, and the rows 
 		expect(table.list({ count: 5, cursor }, { mutation: 2, now: HOUR - 1, object })).toEqual(expected);
 		expect(table.list({ count: 5 }, { mutation: 2, now: HOUR - 1, object }).ids).toEqual(["a", "c"]);
 		expect(() => table.list({ count: 5, cursor }, { mutation: 2, now: HOUR, object })).toThrow("40027");
-		expect(table.nextExpiry()).toBe(2 * HOUR - 2);
-		table.deleteExpired(2 * HOUR - 2);
+		expect(table.nextExpiry()).toBe(2 * HOUR);
+		table.deleteExpired(2 * HOUR);
 		expect(rowsIn(sql)).toEqual(["a", "c"]);
 		expect(table.nextExpiry()).toBeUndefined();
 	}));
@@ -67,6 +76,27 @@ it("rows die an hour after their own deletion, also if the clock was set back be
 		expect(rowsIn(sql)).toEqual(["a", "c"]);
 		table.deleteExpired(2 * HOUR);
 		expect(rowsIn(sql)).toEqual(["c"]);
+	}));
+
+it("many deletions share one alarm, which never comes before the end of a list", () =>
+	inTable((table, { cursors, sql }) => {
+		const deletions = 200;
+		for (let at = 0; at < deletions; at++) table.insert(`v${at}`, 0, 1);
+		const expiries = new Set<number | undefined>();
+		for (let at = 0; at < deletions; at++) {
+			table.delete(new Map([[`v${at}`, 0]]), { mutation: 2 + at, now: 1 + at });
+			expiries.add(table.nextExpiry());
+		}
+		expect([...expiries]).toEqual([HOUR + MINUTE]);
+		// A write looks for the next time: it reads no row of the other deletions.
+		cursors.length = 0;
+		table.nextExpiry();
+		expect(cursors.reduce((sum, { rowsRead }) => sum + rowsRead, 0)).toBeLessThanOrEqual(2);
+		table.deleteExpired(HOUR + MINUTE - 1);
+		expect(rowsIn(sql)).toHaveLength(deletions);
+		table.deleteExpired(HOUR + MINUTE);
+		expect(rowsIn(sql)).toEqual([]);
+		expect(table.nextExpiry()).toBeUndefined();
 	}));
 
 it("a list refuses the cursor of another index, one that lasts longer than a list, and one that is none", () =>

@@ -6,8 +6,8 @@ import { cursorOf, readCursor, SNAPSHOT_MS } from "../cursor.ts";
 import type { VectorListQuery, VectorPage } from "../records.ts";
 
 /**
- * Written by mutations. `created`, `deleted`: numbers of mutations; `deleted` is null for a vector that exists. A row dies an hour after its
- * vector is deleted ({@link DELETIONS}), or with the index.
+ * Written by mutations. `created`, `deleted`: numbers of mutations; `deleted` is null for a vector that exists. A row dies when the deletion of
+ * its vector expires ({@link DELETIONS}), or with the index.
  */
 const IDS = `CREATE TABLE IF NOT EXISTS ids (
 	id TEXT NOT NULL,
@@ -22,6 +22,12 @@ const DELETIONS = `CREATE TABLE IF NOT EXISTS deletions (
 	mutation INTEGER PRIMARY KEY,
 	expires_at INTEGER NOT NULL
 )`;
+const EXPIRY = "CREATE INDEX IF NOT EXISTS deletions_by_expiry ON deletions (expires_at)";
+/** Deletions that expire in the same minute expire together at its end, so that one alarm serves all. */
+const EXPIRY_STEP_MS = 60_000;
+
+/** Not before the end of a list that begins now. */
+const expiryOf = (now: number): number => Math.ceil((now + SNAPSHOT_MS) / EXPIRY_STEP_MS) * EXPIRY_STEP_MS;
 
 interface Listed {
 	/** The last one that is visible. */
@@ -38,7 +44,7 @@ export class IdTable {
 
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
-		sql.exec(`${IDS}; ${DELETED}; ${DELETIONS}`);
+		sql.exec(`${IDS}; ${DELETED}; ${DELETIONS}; ${EXPIRY}`);
 		this.#counts = this.#readCounts();
 	}
 
@@ -85,7 +91,7 @@ export class IdTable {
 			mutation,
 			json,
 		);
-		this.#sql.exec("INSERT OR REPLACE INTO deletions VALUES (?, ?)", mutation, now + SNAPSHOT_MS);
+		this.#sql.exec("INSERT OR REPLACE INTO deletions VALUES (?, ?)", mutation, expiryOf(now));
 	}
 
 	/** Throws 40027 for the cursor of another index, or of a snapshot that has expired. */
