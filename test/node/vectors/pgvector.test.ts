@@ -26,17 +26,20 @@ const services: StoreServices = {
 	wait: (ms) => setTimeout(ms),
 };
 
-const open = (shape: VectorShape): VectorStore => {
+const open = (shape: VectorShape, now = services.now): VectorStore => {
 	const index = { ...shape, name: "docs", store: "pg", createdAt: 0, modifiedAt: 0, delayMs: 0 };
 	const address = { hostname: "127.0.0.1", port: server.port, hasTls: false };
 	const setting: PgvectorSetting = {
 		...{ kind: "pgvector", schema: "ganglion", maxConnections: 5, efSearch: 100 },
 		server: { ...address, user: "postgres", password: "", database: "postgres" },
 	};
-	return pgvector(setting, services)({ index: { ...index, object: `local/${randomUUID()}` }, name: "pg" });
+	return pgvector(setting, { ...services, now })({
+		index: { ...index, object: `local/${randomUUID()}` },
+		name: "pg",
+	});
 };
 
-vectorStoreContract({ name: "pgvector", open, isExact: false });
+vectorStoreContract({ name: "pgvector", open: (shape) => open(shape), isExact: false });
 
 describe("the kind pgvector", () => {
 	it("keeps text that PostgreSQL cannot store", async () => {
@@ -56,6 +59,38 @@ describe("the kind pgvector", () => {
 		expect(match).toMatchObject({ id: text, namespace: text, score: 0 });
 		expect(JSON.parse(match?.metadata ?? "")).toEqual({ "it's\"": text });
 		expect((await store.list({ count: 1 })).ids).toEqual([text]);
+		await store.drop();
+	});
+
+	it("lists an index that does not change for an hour from each first page", async () => {
+		const hour = 60 * 60_000;
+		let now = Date.UTC(2026, 0, 1);
+		const store = open({ dimensions: 1, metric: "euclidean" }, () => now);
+		await store.create();
+		await put(store, "insert", ...["a", "b", "c", "d"].map((id) => ({ id, values: [1] })));
+		const firstCursor = async () => {
+			const { next } = await store.list({ count: 1 });
+			expect(next?.expiresAt).toBe(now + hour);
+			return next?.cursor ?? "";
+		};
+		const pageAt = (cursor: string) => store.list({ count: 1, cursor });
+		const first = await firstCursor();
+		now += hour / 2;
+		const second = await firstCursor();
+		const page = await pageAt(first);
+		expect([page.ids, page.next?.expiresAt]).toEqual([["b"], now + hour / 2]);
+		now += hour / 2;
+		await expect(pageAt(first)).rejects.toMatchObject({ code: 40027 });
+		await expect(pageAt(page.next?.cursor ?? "")).rejects.toMatchObject({ code: 40027 });
+		// The snapshot of the second list is kept: it has the id that is deleted now.
+		await store.write({ id: randomUUID(), operation: "delete", ids: ["b"] });
+		expect(await pageAt(second)).toMatchObject({ ids: ["b"], totalCount: 4 });
+		now += hour / 2;
+		await expect(pageAt(second)).rejects.toMatchObject({ code: 40027 });
+		// Long after the first list, without a mutation since then.
+		await firstCursor();
+		now += 5 * hour;
+		expect((await pageAt(await firstCursor())).ids).toEqual(["c"]);
 		await store.drop();
 	});
 

@@ -176,7 +176,10 @@ class PgvectorStore implements VectorStore {
 			const now = this.#services.now();
 			const object = this.#object;
 			const position =
-				cursor === undefined ? { snapshot: mutations, after: "" } : readCursor(cursor, { object, now });
+				cursor === undefined
+					? { snapshot: mutations, after: "", expiresAt: now + SNAPSHOT_MS }
+					: readCursor(cursor, { object, now });
+			const { expiresAt } = position;
 			const snapshot = String(position.snapshot);
 			const totalCount = cursor === undefined ? current : await this.#snapshotVectors(run, snapshot);
 			const rows = await run<{ id: string }>(
@@ -188,14 +191,16 @@ class PgvectorStore implements VectorStore {
 			);
 			const ids = rows.slice(0, count).map(({ id }) => decoded(id));
 			if (rows.length <= count) return { ids, totalCount };
-			const [kept] = await run<{ expires_at: number }>(
-				`INSERT INTO ${snapshots} VALUES ($1, $2::text::bigint, $3::text::bigint, $4::text::bigint)
-				ON CONFLICT (object, mutation) DO UPDATE SET vectors = excluded.vectors RETURNING expires_at::float8`,
-				...[object, snapshot, String(totalCount), String(now + SNAPSHOT_MS)],
-			);
+			// An index that does not change has one snapshot, which each list that begins makes last longer.
+			if (cursor === undefined)
+				await run(
+					`INSERT INTO ${snapshots} AS kept VALUES ($1, $2::text::bigint, $3::text::bigint, $4::text::bigint)
+					ON CONFLICT (object, mutation) DO UPDATE SET vectors = excluded.vectors,
+					expires_at = greatest(kept.expires_at, excluded.expires_at)`,
+					...[object, snapshot, String(totalCount), String(expiresAt)],
+				);
 			const after = ids.at(-1) ?? "";
-			const expiresAt = kept?.expires_at ?? 0;
-			const next = { cursor: cursorOf({ ...position, expiresAt, object, after }), expiresAt };
+			const next = { cursor: cursorOf({ ...position, object, after }), expiresAt };
 			return { ids, totalCount, next };
 		});
 	}
