@@ -41,6 +41,7 @@ export function watchDisk({
 	let failure: Error | undefined;
 	let isWriting = false;
 	let checks = 0;
+	let disk = read(folder);
 	const tryWrite = async (): Promise<void> => {
 		if (isWriting) return;
 		isWriting = true;
@@ -49,7 +50,12 @@ export function watchDisk({
 		if (!isOutOfFiles(result)) failure = result;
 	};
 	const check = (): void => {
-		const { total, free } = read(folder);
+		try {
+			disk = read(folder);
+		} catch (error) {
+			failure = error as Error;
+		}
+		const { total, free } = disk;
 		const reserve = reserveBytes();
 		const isRepeated = checks++ % REPEAT_CHECKS === 0;
 		const before = state;

@@ -95,6 +95,7 @@ export class GuardedConnection implements Placed {
 
 	/** Closes the connection if one of its times has passed. Called about once a second. */
 	check(): void {
+		if (this.#isClosed) return;
 		const { now, times } = this.#context;
 		const at = now();
 		const silentMs = at - this.#lastByteAt;
@@ -165,7 +166,9 @@ export class GuardedConnection implements Placed {
 		} else {
 			this.#held.push(part);
 			const { head } = request;
-			if (head?.headers.has("expect") && !hadHead && !request.hasEnded) this.#caller.write(CONTINUE);
+			// Not within the answer before it.
+			const mayContinue = this.#isIdle && !hadHead && !request.hasEnded;
+			if (head?.headers.has("expect") && mayContinue) this.#caller.write(CONTINUE);
 			if (head && (request.hasEnded || request.bodyBytes >= HELD_BODY_BYTES)) this.#begin(head);
 		}
 		if (!this.#unread) this.#endRequest();
@@ -263,7 +266,7 @@ export class GuardedConnection implements Placed {
 		const request = this.#answers.paced;
 		if (this.#runtime) this.#pace.passed(bytes.length, this.#runtime.reading, { request });
 		try {
-			for (let unread = bytes; unread.length > 0 && !this.#isTunnel; ) {
+			for (let unread = bytes; unread.length > 0 && !this.#isTunnel && !this.#ending; ) {
 				unread = unread.subarray(this.#answers.push(unread));
 				if (this.#answers.isUpgrade) this.#beginFrames(unread);
 				const ended = this.#answers.next();
@@ -298,7 +301,8 @@ export class GuardedConnection implements Placed {
 		if (paced) this.#pace.answered(paced, status);
 		// The runtime needs no more of a body that it has answered.
 		const isEarly = this.#isForwarding && this.#answers.unanswered === 0;
-		if (isEarly || isLast || this.#context.places.isReserved(this)) this.#end();
+		const isReserved = this.#isIdle && this.#context.places.isReserved(this);
+		if (isEarly || isLast || isReserved) this.#end();
 		else this.#waitForRequest();
 	}
 
@@ -320,6 +324,7 @@ export class GuardedConnection implements Placed {
 	}
 
 	#end(last: string | Buffer = "", ending = new Lingering(this.#context.now())): void {
+		if (this.#ending) return;
 		const { now, places } = this.#context;
 		this.#ending = ending;
 		// From here on no event tells that the caller has read.

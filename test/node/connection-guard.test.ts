@@ -626,6 +626,53 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		for (const socket of held) socket.destroy();
 	});
 
+	it("answers all requests of the operator that arrive together, also on a reserved place", async () => {
+		const { port, guard } = await guarded(24, {
+			answer: async ({ url }, response) => {
+				if (url === "/second") await sleep(30);
+				if (url !== "/") response.end(`answered ${url}`);
+			},
+		});
+		const held = await Promise.all(
+			Array.from({ length: 23 }, (_, i) => connectFrom(port, `127.0.0.${10 + i}`)),
+		);
+		for (const socket of held) socket.write(GET);
+		await expect.poll(() => guard.counts().connections.used).toBe(23);
+		const operator = await connect(port);
+		const text = received(operator);
+		for (const path of ["/first", "/second"])
+			operator.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${OPERATOR_TOKEN}\r\n\r\n`);
+		expect((await text).match(/answered \/(?:first|second)/g)).toEqual([
+			"answered /first",
+			"answered /second",
+		]);
+		for (const socket of held) socket.destroy();
+	});
+
+	it("sends no 100 Continue within the answer before it", async () => {
+		const begun = Promise.withResolvers<() => void>();
+		const { port } = await guarded(1, {
+			answer: (request, response) => {
+				request.resume();
+				if (request.method === "POST") return response.end("second");
+				response.write("begin");
+				begun.resolve(() => response.end("end"));
+			},
+		});
+		const caller = await connect(port);
+		let text = "";
+		caller.on("data", (bytes) => (text += bytes));
+		caller.write(GET);
+		const end = await begun.promise;
+		await expect.poll(() => text).toContain("begin");
+		caller.write("POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\n");
+		caller.write("abc");
+		end();
+		await expect.poll(() => text).toContain("second");
+		expect(text).toContain("\r\n\r\n5\r\nbegin\r\n3\r\nend\r\n0\r\n\r\n");
+		caller.destroy();
+	});
+
 	it("leaves places for other addresses", async () => {
 		const { port, guard } = await guarded(46, { answer: () => {} });
 		const busy = await Promise.all(Array.from({ length: 45 }, () => connectFrom(port, "127.0.0.2")));

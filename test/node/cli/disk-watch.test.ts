@@ -36,12 +36,16 @@ describe("the watch of the disk", () => {
 		const lines: string[] = [];
 		let free = 500 * MIB;
 		let failure: Error | undefined;
+		let isBroken = false;
 		const stop = watchDisk({
 			folder: "/state",
 			sockets: [socket],
 			reserveBytes: () => 100 * MIB,
 			log: { error: (line: string) => void lines.push(line) } as never,
-			read: () => ({ total: GIB, free }),
+			read() {
+				if (isBroken) throw Object.assign(new Error("statfs"), { code: "EIO" });
+				return { total: GIB, free };
+			},
 			write: async () => failure,
 		});
 		const report = { name: "disk_bytes", limit: 924 * MIB, refused: 0 };
@@ -64,6 +68,11 @@ describe("the watch of the disk", () => {
 		await vi.advanceTimersByTimeAsync(2_000);
 		await expect.poll(() => reports.at(-1)).toEqual({ counts: [{ ...report, used: 924 * MIB }] });
 		expect(lines).toHaveLength(4);
+		isBroken = true;
+		failure = Object.assign(new Error("write"), { code: "EIO" });
+		await vi.advanceTimersByTimeAsync(2_000);
+		await expect.poll(() => reports.at(-1)).toEqual({ counts: [{ ...report, used: 924 * MIB, limit: 0 }] });
+		expect(lines).toHaveLength(5);
 		stop();
 		worker.close();
 	});
