@@ -16,7 +16,7 @@ import { EmptySummary } from "../dialects/responses/compaction.ts";
 import { hasOwnSummary, isInstruction, replacingSummary } from "../dialects/responses/summary.ts";
 import { parse } from "../pipeline/prepare.ts";
 import type { InferenceRequest, Reply } from "../pipeline/request.ts";
-import { type ResolvedModel, resolveModel } from "../pipeline/resolve-model.ts";
+import { type ResolvedModel, requireKey, resolveModel } from "../pipeline/resolve-model.ts";
 import type { PipelineServices } from "../pipeline/services.ts";
 import { PulledStream } from "../streams/pulled-stream.ts";
 import { countInput } from "../tasks/traits.ts";
@@ -83,6 +83,7 @@ async function lengthOf(
 		const { model, routed } = found;
 		if (routed?.targets.every(compactsItself) && !hasOwnSummary(fields.input)) return undefined;
 		const { call } = await parse({ fields }, await dialect(model), { model, routed });
+		requireKey(found);
 		tokens = countInput(call);
 	} catch {
 		return undefined;

@@ -1,6 +1,6 @@
 /** Automatic compaction (`context_management`). Expected forms: https://developers.openai.com/api/docs/guides/compaction */
 import OpenAI from "openai";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { backgroundWork } from "../../../src/surfaces/responses/background.ts";
 import {
 	BASE,
@@ -111,6 +111,19 @@ describe("a request whose input is longer than its threshold", () => {
 		]);
 		const { requests } = await services.ledgers.of("local").requests({ limit: 10 });
 		expect(requests.map(({ outcome }) => outcome)).toEqual(["ok", "ok"]);
+	});
+
+	it("starts no summary for a model of a third party without a key", async () => {
+		const { create, sent, services } = world({ vars: {} });
+		const started = vi.spyOn(services, "uuid");
+		const idsOf = async (fields: object) => {
+			started.mockClear();
+			const { status } = await create({ ...BODY, model: "anthropic/claude-sonnet-4.5", ...fields });
+			expect(status).toBe(402);
+			return started.mock.calls.length;
+		};
+		expect(await idsOf({})).toBe(await idsOf({ context_management: undefined }));
+		expect(sent).toEqual([]);
 	});
 
 	it("is continued from the summary, by its id and by its items", async () => {
