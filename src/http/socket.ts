@@ -11,7 +11,7 @@ import type { SocketFrames } from "../dialects/dialect.ts";
 import { logFailure } from "../telemetry/log.ts";
 import { CLOSE } from "./close-codes.ts";
 import { type OpenSocket, openSocket } from "./open-socket.ts";
-import { requireAnswerFrame } from "./socket-caller.ts";
+import { answerFrameCheck } from "./socket-caller.ts";
 
 const MAX_FRAME_BYTES = 1024 * 1024;
 /** Pieces of audio that wait are joined up to this size, so that small ones cost little. */
@@ -32,12 +32,14 @@ export interface SocketSession {
 	account: string;
 	/** Rejects if the caller may not use the socket any more. */
 	requireFrame(): Promise<void>;
+	/** Epoch milliseconds. */
+	now(): number;
 }
 
 /** Throws 3040 (429) if too many sockets are open. */
 export function socketResponse(frames: SocketFrames, requestId: string, session: SocketSession): Response {
 	const open = openSocket(session.account);
-	void relay(open, frames, { requestId, requireFrame: session.requireFrame });
+	void relay(open, frames, { ...session, requestId });
 	return new Response(null, { status: 101, webSocket: open.client });
 }
 
@@ -45,8 +47,9 @@ export function socketResponse(frames: SocketFrames, requestId: string, session:
 async function relay(
 	{ close, closed, receive, send }: OpenSocket,
 	frames: SocketFrames,
-	{ requestId, requireFrame }: { requestId: string; requireFrame(): Promise<void> },
+	{ now, requestId, requireFrame }: SocketSession & { requestId: string },
 ): Promise<void> {
+	const requireAnswerFrame = answerFrameCheck(requireFrame, now);
 	const reader = frames.readable.getReader();
 	const writer = frames.writable.getWriter();
 	let pending = 0;
@@ -63,7 +66,7 @@ async function relay(
 		if (closed.aborted) return;
 		const error = toAiError(thrown);
 		logFailure(error, requestId);
-		refuse(error.status < 500 ? CLOSE.policyViolation : CLOSE.internalError, reasonOf(error));
+		refuse(closeCodeOf(error), reasonOf(error));
 	};
 	/** In their order. */
 	const writeWaiting = async (): Promise<void> => {
@@ -104,7 +107,7 @@ async function relay(
 		for (;;) {
 			const { done, value } = await reader.read();
 			if (done) break;
-			await requireAnswerFrame(requireFrame());
+			await requireAnswerFrame();
 			await send(value);
 		}
 		close(CLOSE.normal);
@@ -142,6 +145,11 @@ function* joined(frames: readonly (string | Uint8Array)[]): Generator<WaitingFra
 		bytes += length;
 	}
 	yield* takeAudio();
+}
+
+function closeCodeOf({ key, status }: AiError): number {
+	if (key === "outOfCapacity") return CLOSE.tryAgainLater;
+	return status < 500 ? CLOSE.policyViolation : CLOSE.internalError;
 }
 
 function reasonOf({ message }: AiError): string {

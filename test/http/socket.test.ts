@@ -77,7 +77,7 @@ function accepted(response: Response): Client {
 
 /** A session that the test controls, on a real socket. */
 function conversation(frames: SocketFrames, requireFrame = async (): Promise<void> => {}): Client {
-	return accepted(socketResponse(frames, "request", { account: "acme", requireFrame }));
+	return accepted(socketResponse(frames, "request", { account: "acme", requireFrame, now: Date.now }));
 }
 
 /** As {@link conversation}, with the number of frames that the gateway has received. */
@@ -368,16 +368,22 @@ describe("a session on a socket", () => {
 		socket.close(1000);
 	});
 
-	it("ends with 1011 if the caller cannot be verified for a frame of its own", async () => {
-		const { frames, ended } = blockedSession();
-		const { socket, rest } = conversation(frames, async () => {
-			throw new AiError("ledgerUnavailable");
-		});
-		socket.send(new Uint8Array(2));
-		socket.send(new Uint8Array(2));
-		expect((await rest()).code).toBe(1011);
-		expect(await ended).toBe("cancelled");
-	});
+	it.each([
+		[1011, "ledgerUnavailable"],
+		[1013, "outOfCapacity"],
+	] as const)(
+		"ends with %i if the verification of a frame of the caller fails with %s",
+		async (code, key) => {
+			const { frames, ended } = blockedSession();
+			const { socket, rest } = conversation(frames, async () => {
+				throw new AiError(key);
+			});
+			socket.send(new Uint8Array(2));
+			socket.send(new Uint8Array(2));
+			expect((await rest()).code).toBe(code);
+			expect(await ended).toBe("cancelled");
+		},
+	);
 
 	it("ends when too many bytes are pending", async () => {
 		const { frames, ended } = blockedSession();

@@ -226,6 +226,7 @@ function infer(
 					session: {
 						account: caller.account,
 						requireFrame: () => requireFrame(caller, services.ledgers),
+						now: services.now,
 					},
 				}),
 			failure: gatewayRunFailure,

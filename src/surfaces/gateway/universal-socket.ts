@@ -24,7 +24,7 @@ import { tooLarge } from "../../http/decompress.ts";
 import { FrameHolds } from "../../http/frame-holds.ts";
 import { type OpenSocket, openSocket } from "../../http/open-socket.ts";
 import { isRefusedFrame, RefusedFrames } from "../../http/refused-frames.ts";
-import { frameCaller, isTokenRefused, requireAnswerFrame, TOKEN_REFUSED } from "../../http/socket-caller.ts";
+import { answerFrameCheck, frameCaller, isTokenRefused, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import { encodeBase64 } from "../../media/base64.ts";
 import { decodeUtf8 } from "../../media/utf8.ts";
 import { isDone, SSE_CONTENT_TYPE } from "../../streams/sse.ts";
@@ -73,15 +73,16 @@ export function universalSocket(request: Request, context: SocketContext): Respo
 }
 
 function serve({ close, closed, receive, send }: OpenSocket, context: SocketContext): void {
-	const { ledgers, limits } = context.services;
+	const { ledgers, limits, now } = context.services;
+	const requireAnswerFrame = answerFrameCheck(() => frameCaller(context.caller, ledgers), now);
 	const holds = new FrameHolds(context.caller.account, closed);
-	const refusedFrames = new RefusedFrames(context.services.now, close);
+	const refusedFrames = new RefusedFrames(now, close);
 	let open = 0;
 	/** After a frame that is too large: the socket closes when its error is sent. */
 	let isClosing = false;
 	const answering: Answering = {
 		async send(frame) {
-			await requireAnswerFrame(frameCaller(context.caller, ledgers));
+			await requireAnswerFrame();
 			await send(frame);
 		},
 		countError(error) {

@@ -27,7 +27,7 @@ import { FrameHolds } from "../../http/frame-holds.ts";
 import { type OpenSocket, openSocket } from "../../http/open-socket.ts";
 import { isRefusedFrame, RefusedFrames } from "../../http/refused-frames.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
-import { frameCaller, isTokenRefused, requireAnswerFrame, TOKEN_REFUSED } from "../../http/socket-caller.ts";
+import { answerFrameCheck, frameCaller, isTokenRefused, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { ConnectionMemory } from "../../responses/connection-memory.ts";
 import { dataOf } from "../../responses/event-text.ts";
@@ -56,6 +56,8 @@ interface SocketContext {
 	send(frame: object): Promise<void> | undefined;
 	/** Sends the error of a frame that the gateway refuses by itself. Closes the socket if it has too many. */
 	refuse(frame: object): void;
+	/** Before each frame of an answer. Throws `AiError` if the token is not valid any more. */
+	requireAnswerFrame(): Promise<void>;
 	/** Ends the connection and everything that it runs. */
 	close(code: number, reason: string): void;
 	memory: ConnectionMemory;
@@ -64,7 +66,8 @@ interface SocketContext {
 export function responseSocket(request: Request, call: AppCall): Response {
 	const open = openSocket(call.caller.account);
 	const { pathname } = new URL(request.url);
-	const refusedFrames = new RefusedFrames(call.services.now, open.close);
+	const { ledgers, now } = call.services;
+	const refusedFrames = new RefusedFrames(now, open.close);
 	const context: SocketContext = {
 		call,
 		headers: request.headers,
@@ -74,6 +77,7 @@ export function responseSocket(request: Request, call: AppCall): Response {
 		refuse(frame) {
 			if (refusedFrames.add()) context.send(frame);
 		},
+		requireAnswerFrame: answerFrameCheck(() => frameCaller(call.caller, ledgers), now),
 		close: open.close,
 		memory: new ConnectionMemory(call.caller.account, call.services.limits.jsonBytes),
 	};
@@ -246,7 +250,7 @@ async function relay(
 	fields: Record<string, unknown>,
 	context: FrameContext,
 ): Promise<void> {
-	const { call, lane, memory, refuse, send } = context;
+	const { lane, memory, refuse, requireAnswerFrame, send } = context;
 	const extra = lane === undefined ? {} : { stream_id: lane };
 	if (!response.ok || !response.body) {
 		const body: unknown = await response.json().catch(() => undefined);
@@ -265,7 +269,7 @@ async function relay(
 			start = end;
 			if (!data) continue;
 			if (ENDS.has(data.type)) memory.remember(fields, data.response);
-			await requireAnswerFrame(frameCaller(call.caller, call.services.ledgers));
+			await requireAnswerFrame();
 			await send({ ...data, ...extra });
 		}
 		if (splitter.heldBytes > MAX_EVENT_BYTES)

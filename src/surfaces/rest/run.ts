@@ -206,6 +206,7 @@ function infer(
 					session: {
 						account: caller.account,
 						requireFrame: () => requireFrame(caller, services.ledgers),
+						now: services.now,
 					},
 				}),
 			failure: (error, requestId) => v4Failure(error, requestId, c.req),
