@@ -73,9 +73,14 @@ function world(): ClosedGateway {
 	return closedGateway({ vars: VARS, fetch });
 }
 
-async function open({ account, send }: ClosedGateway, { path, frame }: Kind, token: string): Promise<Client> {
+async function open(
+	{ account, send }: ClosedGateway,
+	{ path, frame }: Kind,
+	token: string,
+	headers: Record<string, string> = {},
+): Promise<Client> {
 	const { status, webSocket: socket } = await send(path(account), token, {
-		headers: { upgrade: "websocket" },
+		headers: { ...headers, upgrade: "websocket" },
 	});
 	if (!socket) throw new Error(`no socket: ${status}`);
 	const frames: Record<string, unknown>[] = [];
@@ -235,5 +240,29 @@ describe("an open socket of a live model", () => {
 		laterThanVerification();
 		socket?.send('{"type":"CloseStream"}');
 		expect((await closed).code).toBe(1000);
+	});
+});
+
+describe("an open socket of Responses", () => {
+	it.each<[string, Record<string, string>]>([
+		["", {}],
+		[" in a gateway", { "cf-aig-gateway-id": "default" }],
+	])("gets no error of an engine%s after its token is deleted", async (_, headers) => {
+		const called = Promise.withResolvers<void>();
+		const engine = Promise.withResolvers<Response>();
+		const { fetch } = upstream(() => {
+			called.resolve();
+			return engine.promise;
+		});
+		const here = closedGateway({ vars: VARS, fetch });
+		const token = await here.createToken(["Workers AI Run"]);
+		const client = await open(here, KINDS.Responses as Kind, token, headers);
+		client.send();
+		await called.promise;
+		await here.send(`/tokens/${await tokenId(here)}`, ADMIN, { method: "DELETE" });
+		laterThanVerification();
+		engine.resolve(Response.json({ error: { message: "the prompt is wrong" } }, { status: 400 }));
+		expect((await client.closed).code).toBe(1008);
+		expect(client.frames).toMatchObject([{ type: "error", status: 401 }]);
 	});
 });

@@ -144,7 +144,7 @@ function laneOf(data: unknown): string {
 
 /** Never rejects. */
 async function answer(data: string | ArrayBuffer, context: SocketContext): Promise<void> {
-	const { call, refuse, send, signal } = context;
+	const { call, refuse, requireAnswerFrame, send, signal } = context;
 	if (signal.aborted) return;
 	const id = call.services.uuid();
 	let lane: string | undefined;
@@ -159,8 +159,9 @@ async function answer(data: string | ArrayBuffer, context: SocketContext): Promi
 			throw invalidInput(`type: ${JSON.stringify(type.slice(0, 64))} is not supported`);
 		await create(fields, { ...context, caller, id, lane });
 	} catch (thrown) {
-		const error = toAiError(thrown);
-		call.services.log(error, id);
+		call.services.log(toAiError(thrown), id);
+		// A caller whose token is not valid any more gets no other error.
+		const error = await requireAnswerFrame().then(() => toAiError(thrown), toAiError);
 		const frame = { ...errorFrame(error, id), ...(lane !== undefined && { stream_id: lane }) };
 		if (isRefusedFrame(error)) refuse(frame);
 		else send(frame);
@@ -230,9 +231,10 @@ async function create(sent: Record<string, unknown>, context: FrameContext): Pro
 /** A response without output, in the memory of the connection. What it continues must exist. */
 async function prepare(
 	fields: Record<string, unknown>,
-	{ call, caller, lane, memory, send }: FrameContext,
+	{ call, caller, lane, memory, requireAnswerFrame, send }: FrameContext,
 ): Promise<void> {
 	await contextOf(fields, readStateful(fields), caller, call.services);
+	await requireAnswerFrame();
 	const response = memory.prepare(fields, call.services);
 	const extra = lane === undefined ? {} : { stream_id: lane };
 	send({
@@ -256,6 +258,7 @@ async function relay(
 		const body: unknown = await response.json().catch(() => undefined);
 		const error = isRecord(body) && isRecord(body.error) ? body.error : { message: "The request failed." };
 		const frame = { type: "error", status: response.status, error, ...extra };
+		await requireAnswerFrame();
 		if (failed && isRefusedFrame(failed)) return refuse(frame);
 		await send(frame);
 		return;
