@@ -47,7 +47,7 @@ const TARGET = /^(?:https?:\/\/[\w.-]+(?::\d{1,5})?)?\/[!"$-;=@-_a-~]*(?:\?[!$-;
 type BodyKind = "none" | "length" | "chunked" | "close" | "upgrade";
 
 /** Among the options of the header `connection`. */
-const CLOSE = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
+const CLOSE_OPTION = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 
 type Step = "size" | "data" | "data-end" | "trailer";
 
@@ -254,7 +254,7 @@ export function answerBodyKind(head: MessageHead, method: string | undefined): B
 
 /** Whether the connection ends after the message, as the sender or the version says. */
 export function endsConnection({ headers, startLine }: MessageHead): boolean {
-	const hasClose = CLOSE.test(headers.get("connection") ?? "");
+	const hasClose = CLOSE_OPTION.test(headers.get("connection") ?? "");
 	return hasClose || startLine.includes("HTTP/1.0");
 }
 

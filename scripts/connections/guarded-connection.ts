@@ -187,7 +187,7 @@ export class GuardedConnection implements Placed {
 	#begin(head: MessageHead): void {
 		this.#pace.read(head);
 		if (this.#runtime && !this.#takePlace(head)) return;
-		if (this.#answers.unanswered === 0 && !this.#caller.writableNeedDrain) this.#chooseWorker(head);
+		if (this.#isIdle && !this.#caller.writableNeedDrain) this.#chooseWorker(head);
 		if (this.#pace.begin(() => this.#beginLater(head))) this.#startForwarding(head);
 		else this.#unread = [];
 	}
@@ -308,8 +308,7 @@ export class GuardedConnection implements Placed {
 
 	/** A request that waits for the time of its caller has the place already. */
 	#waitForRequest(): void {
-		const hasRequest = this.#answers.unanswered > 0 || this.#isForwarding || this.#unread;
-		if (this.#runtime && !hasRequest) this.#context.places.idle(this);
+		if (this.#runtime && this.#isIdle && !this.#unread) this.#context.places.idle(this);
 	}
 
 	/** Answers in place of the runtime, unless the caller already reads an answer, or has sent no request. Returns whether it answers. */
