@@ -50,11 +50,6 @@ export function watchDisk({
 		if (!isOutOfFiles(result)) failure = result;
 	};
 	const check = (): void => {
-		try {
-			disk = read(folder);
-		} catch (error) {
-			failure = error as Error;
-		}
 		const { total, free } = disk;
 		const reserve = reserveBytes();
 		const isRepeated = checks++ % REPEAT_CHECKS === 0;
@@ -70,7 +65,14 @@ export function watchDisk({
 		if (isRepeated || failure) void tryWrite();
 	};
 	check();
-	const timer = setInterval(check, CHECK_MS);
+	const timer = setInterval(() => {
+		try {
+			disk = read(folder);
+		} catch (error) {
+			failure = error as Error;
+		}
+		check();
+	}, CHECK_MS);
 	timer.unref();
 	return () => clearInterval(timer);
 }
