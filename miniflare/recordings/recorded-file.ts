@@ -8,7 +8,17 @@ import {
 	readRecordings,
 	writeRecordings,
 } from "./recording-file.ts";
-import type { RecordingStore } from "./recording-store.ts";
+
+/** Files by name. */
+export interface RecordingStore {
+	/** A text that changes with the file: its time and its size. `undefined`: no such file. */
+	stamp(name: string): Promise<string | undefined>;
+	/** `undefined`: no such file. */
+	read(name: string): Promise<string | undefined>;
+	write(name: string, text: string): Promise<void>;
+	/** The file may be gone. */
+	remove(name: string): Promise<void>;
+}
 
 export interface FileParts {
 	store: RecordingStore;
@@ -109,32 +119,28 @@ export class RecordedFile {
 		const own = { beganAt: this.#parts.now() };
 		this.#current = own;
 		try {
-			return await this.#merge();
+			// Another session may have written the file.
+			const recordings = new Map(await this.read(true));
+			for (const [key, { test = "" }] of recordings) if (this.#dropped.has(test)) recordings.delete(key);
+			for (const [key, { call, answers }] of this.#recorded)
+				recordings.set(key, {
+					...call,
+					answers: [...answers].sort(([a], [b]) => a - b).map(([, answer]) => answer),
+				});
+			const version = this.#version;
+			await this.#replace(recordings);
+			const isLate = this.#written > version;
+			this.#written = version;
+			if (version === this.#version && this.#writing === 1) {
+				// The file has all of it.
+				this.#recorded.clear();
+				this.#dropped.clear();
+			}
+			return isLate;
 		} finally {
 			this.#writing--;
 			if (this.#current === own) this.#current = undefined;
 		}
-	}
-
-	/** Adds what was recorded to the file, which another session may have written. Returns whether a later text was written meanwhile. */
-	async #merge(): Promise<boolean> {
-		const recordings = new Map(await this.read(true));
-		for (const [key, { test = "" }] of recordings) if (this.#dropped.has(test)) recordings.delete(key);
-		for (const [key, { call, answers }] of this.#recorded)
-			recordings.set(key, {
-				...call,
-				answers: [...answers].sort(([a], [b]) => a - b).map(([, answer]) => answer),
-			});
-		const version = this.#version;
-		await this.#replace(recordings);
-		const isLate = this.#written > version;
-		this.#written = version;
-		if (version === this.#version && this.#writing === 1) {
-			// The file has all of it.
-			this.#recorded.clear();
-			this.#dropped.clear();
-		}
-		return isLate;
 	}
 
 	/** A file without recordings is removed. */

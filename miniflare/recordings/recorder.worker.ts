@@ -3,8 +3,8 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import { unwrappedResponse } from "../../src/surfaces/rpc/unwrapped-response.ts";
 import { type WebSearchRequest, type WireParams, webSearchCall } from "../web-search-call.ts";
 import { WireGateway } from "../wire-gateway.ts";
+import type { RecordingStore } from "./recorded-file.ts";
 import { type EndedTests, Recorder, type RecorderSettings } from "./recorder.ts";
-import type { RecordingStore } from "./recording-store.ts";
 import { nameOf } from "./test-names.ts";
 
 export interface RecorderWorkerSettings extends RecorderSettings {
