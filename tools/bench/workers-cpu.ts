@@ -2,6 +2,7 @@
 import { type Context, startBoth, stopAll } from "./context.ts";
 import { load, warmUp } from "./load.ts";
 import { exactCpuMicroseconds, treeOf } from "./process.ts";
+import { noteOf } from "./ratios.ts";
 import { spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
 import { CHAT_MODES, type Gateway, startGateway } from "./workers.ts";
@@ -20,7 +21,7 @@ export async function workersCpu(context: Context): Promise<Row[]> {
 		unit: "x",
 		error: spread(error[mode].map(([again, one]) => again / one)),
 		...{ bar: 1.08, stretch: 1.03 },
-		note: `${[0, 1].map((which) => spread(own[mode].map((each) => each[which] ?? 0)).median.toFixed(0)).join(" us, over ")} us; all processes of the command`,
+		note: `${noteOf(own[mode].map((each) => ({ each })))}; all processes of the command`,
 	}));
 }
 
