@@ -118,7 +118,7 @@ interface CollectorAddress {
 }
 
 /** The gateway whose requests are exported, and how it reaches the collector. */
-export interface ExportSource {
+export interface ExportingGateway {
 	gateway: string;
 	fetch: typeof globalThis.fetch;
 }
@@ -152,7 +152,7 @@ export class CollectorClient {
 	}
 
 	/** Never rejects. */
-	async send(body: string, source: ExportSource): Promise<void> {
+	async send(body: string, source: ExportingGateway): Promise<void> {
 		const call = this.#places.tryAdd(this.account, body.length);
 		if (!call) return this.drop("full");
 		try {
@@ -178,7 +178,7 @@ export class CollectorClient {
 		});
 	}
 
-	async #post(body: string, { gateway, fetch }: ExportSource): Promise<void> {
+	async #post(body: string, { gateway, fetch }: ExportingGateway): Promise<void> {
 		if (this.isPaused) return this.drop("paused");
 		const since = this.#services.now();
 		this.#breaker.start(since);

@@ -9,7 +9,7 @@ import { SharedCount } from "../../core/shared-count.ts";
 import type { EndedRequest } from "../ended-request.ts";
 import { Histograms } from "../export/metrics.ts";
 import { otlpTraces } from "../export/otlp.ts";
-import { CollectorCalls, type CollectorClient, type ExportSource } from "./collector-calls.ts";
+import { CollectorCalls, type CollectorClient, type ExportingGateway } from "./collector-calls.ts";
 
 /** Metrics of requests within this time are one point. */
 const METRICS_WAIT_MS = 1_000;
@@ -32,7 +32,7 @@ interface Metrics {
 	histograms: Histograms;
 	flushes: Flushes;
 	/** Of the latest request. */
-	source: ExportSource;
+	source: ExportingGateway;
 }
 
 export class OtelExporter {
@@ -94,7 +94,7 @@ export class OtelExporter {
 		if (metrics.flushes.state === undefined) metrics.flushes.start(METRICS_WAIT_MS);
 	}
 
-	#open(collector: CollectorClient, source: ExportSource): Metrics | undefined {
+	#open(collector: CollectorClient, source: ExportingGateway): Metrics | undefined {
 		if (!this.#collectors.tryTake(collector.account)) return undefined;
 		const histograms = new Histograms();
 		const metrics: Metrics = {
