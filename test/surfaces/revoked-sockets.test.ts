@@ -162,13 +162,19 @@ const STREAMS: Readonly<Record<string, Pick<Kind, "path" | "frame"> & { part: Re
 };
 
 describe.each(Object.entries(STREAMS))("a stream on an open socket of %s", (_, kind) => {
-	it("ends with 1008 at its next event if the token is deleted, and its engine's call ends", async () => {
+	/** The first event has arrived. */
+	async function streaming() {
 		const engine = liveEvents();
 		const here = closedGateway({ vars: VARS, fetch: upstream(() => engine.response).fetch });
 		const client = await open(here, { ...kind, last: kind.part }, await here.createToken(["Workers AI Run"]));
 		client.send();
 		engine.send(delta("Hello"));
 		await answered(client, kind.part);
+		return { client, engine, here };
+	}
+
+	it("ends with 1008 at its next event if the token is deleted, and its engine's call ends", async () => {
+		const { client, engine, here } = await streaming();
 		await here.send(`/tokens/${await tokenId(here)}`, ADMIN, { method: "DELETE" });
 		laterThanVerification();
 		client.frames.length = 0;
@@ -179,18 +185,13 @@ describe.each(Object.entries(STREAMS))("a stream on an open socket of %s", (_, k
 	});
 
 	it("goes on while its token cannot be verified for a moment", async () => {
-		const engine = liveEvents();
-		const here = closedGateway({ vars: VARS, fetch: upstream(() => engine.response).fetch });
-		const client = await open(here, { ...kind, last: kind.part }, await here.createToken(["Workers AI Run"]));
-		client.send();
-		engine.send(delta("Hello"));
-		await answered(client, kind.part);
+		const { client, engine, here } = await streaming();
 		const verifying = vi
 			.spyOn(AccountReader.prototype, "verifyRecently")
 			.mockRejectedValue(new AiError("ledgerUnavailable"));
-		for (const word of ["more", "words"]) {
+		for (const text of ["more", "words"]) {
 			client.frames.length = 0;
-			engine.send(delta(word));
+			engine.send(delta(text));
 			await answered(client, kind.part);
 		}
 		// The events of a second do not wait for one call each.

@@ -202,16 +202,15 @@ async function sendAnswer(
 		if (size > MAX_EVENT) throw tooLong("An event of the answer", MAX_EVENT);
 		const complete = events;
 		events = [];
-		for (const data of complete) {
-			if (isDone(data)) continue;
-			await send(
-				JSON.stringify({
-					type: "universal.stream",
-					metadata: { eventId },
-					response: parseJson(data) ?? data,
-				}),
-			);
-		}
+		for (const data of complete)
+			if (!isDone(data))
+				await send(
+					JSON.stringify({
+						type: "universal.stream",
+						metadata: { eventId },
+						response: parseJson(data) ?? data,
+					}),
+				);
 	}
 	await send(JSON.stringify({ type: "universal.done", metadata }));
 }
@@ -224,8 +223,7 @@ async function sendInOneFrame(
 ): Promise<void> {
 	const hold = new BufferHold(account);
 	try {
-		const frame = await frameOf(response, head, hold);
-		await send(frame);
+		await send(await frameOf(response, head, hold));
 	} finally {
 		hold.release();
 	}
