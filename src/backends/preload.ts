@@ -6,7 +6,8 @@ import * as z from "zod";
 import { lazy } from "../core/lazy.ts";
 import { own } from "../core/own.ts";
 import type { TaskName } from "../tasks/task.ts";
-import { backendsOf } from "./index.ts";
+import type { BackendTasks } from "./backend.ts";
+import { loadBackends, tasksOf } from "./index.ts";
 import type { PreloadedKind } from "./kinds.ts";
 import { postJson } from "./transport/http.ts";
 import type { Call } from "./transport/upstream-failure.ts";
@@ -17,8 +18,10 @@ type Preload = (call: Call) => Promise<unknown>;
 const OLLAMA_KEEP_ALIVE = "65m";
 const Loaded = lazy(() => z.looseObject({}));
 
-const openaiTasks = async ({ services, target }: Call) =>
-	(await backendsOf([target])).get(target.kind)?.(target, services) ?? {};
+async function openaiTasks({ services, target }: Call): Promise<BackendTasks> {
+	await loadBackends([target]);
+	return tasksOf(target, services);
+}
 
 /** By the kind of the backend. Tasks without a row have no request that is small for every model. */
 const PRELOADS: Partial<Record<string, Partial<Record<TaskName, Preload>>>> = {

@@ -2,7 +2,7 @@
  * Dispatches a call: waits for the capacity of a pool that has a limit, tries the targets of a plan until one answers, and continues
  * an interrupted stream with the next one (`dispatch/`). A failure that every target would repeat ends the request.
  */
-import { backendsOf } from "../backends/index.ts";
+import { loadBackends } from "../backends/index.ts";
 import type { TaskAnswer, TaskCall } from "../tasks/task.ts";
 import { isResumable } from "../tasks/traits.ts";
 import { recordStreamEnd } from "./dispatch/call-outcome.ts";
@@ -48,9 +48,9 @@ async function start(
 	services: DispatchServices,
 ): Promise<EngineAnswer> {
 	// Loaded first: no other request may run between the choice of a target and the start of its call.
-	const loading = backendsOf(plan.targets);
-	const backends = loading instanceof Promise ? await loading : loading;
-	const state = new DispatchState({ plan, call, context, backends }, services);
+	const loading = loadBackends(plan.targets);
+	if (loading) await loading;
+	const state = new DispatchState({ plan, call, context }, services);
 	const started = await firstResponse(state);
 	if (!started) throw state.failure;
 	const { answer, outcome } = started;

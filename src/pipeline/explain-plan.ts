@@ -1,6 +1,6 @@
 /** Describes a plan for `explain.ts`: the engines in the order in which they are tried, and the reason for each. */
 import type { Timeouts } from "../backends/backend.ts";
-import { backendsOf, tasksOf } from "../backends/index.ts";
+import { loadBackends, tasksOf } from "../backends/index.ts";
 import { hostOf } from "../fleet/health.ts";
 import type { BackendPool } from "../pools/pools.ts";
 import type { Legs } from "../pools/prefill-decode/legs.ts";
@@ -88,10 +88,10 @@ export async function describePlan(
 	const targets = inOrder(plan, call, { services, request });
 	const isOperator = request.caller.credential.kind === "operator";
 	const total = weighted.reduce((sum, { weight = 0 }) => sum + weight, 0);
-	const backends = await backendsOf(plan.targets);
+	await loadBackends(plan.targets);
 	const whyOf = ({ target, legs }: OrderedTarget): string => {
 		const { backend, model, kind, circuit } = target;
-		const tasks = tasksOf(backends, target, services);
+		const tasks = tasksOf(target, services);
 		if (call && !(call.task in tasks)) return `passed over: a ${kind} backend has no ${call.task}`;
 		if (circuit === "open") return "called last: its circuit is open after several failures";
 		const { weight } = weighted.find((one) => one.backend === backend && one.model === model) ?? {};

@@ -1,7 +1,7 @@
 /** One call to an engine of each kind, and what its circuit breaker learns of it. */
 import { vi } from "vitest";
 import type { Target } from "../../src/backends/backend.ts";
-import { backendsOf } from "../../src/backends/index.ts";
+import { loadBackends, tasksOf } from "../../src/backends/index.ts";
 import type { BackendKind } from "../../src/backends/kinds.ts";
 import type { AiError } from "../../src/core/errors.ts";
 import { isHealthy } from "../../src/pipeline/dispatch/retry-policy.ts";
@@ -84,8 +84,8 @@ export async function healthAfter(
 	const { input, target, task, wrap } = { ...ENGINES[kind], ...asking };
 	const model = kind === "workers-ai" ? modelOf(LLAMA) : {};
 	const call = callOf(wrap?.(respond) ?? respond, { target: { ...target, kind }, model });
-	const backend = (await backendsOf([call.target])).get(kind);
-	const handler = backend?.(call.target, call.services)[task] as
+	await loadBackends([call.target]);
+	const handler = tasksOf(call.target, call.services)[task] as
 		| ((input: TaskInput<TaskName>, context: typeof call) => Promise<unknown>)
 		| undefined;
 	if (!handler) throw new Error(`${kind} has no ${task}`);

@@ -1,15 +1,13 @@
 import { expect, it } from "vitest";
-import { backendsOf } from "../../src/backends/index.ts";
+import { loadBackends, tasksOf } from "../../src/backends/index.ts";
 import { TARGET } from "./upstream.ts";
 
 it("loads each kind of the targets", async () => {
 	const kinds = ["openai", "tei", "openai"] as const;
 	const targets = kinds.map((kind) => ({ ...TARGET, kind }));
 	for (let request = 0; request < 2; request++) {
-		const backends = await backendsOf(targets);
-		const reranks = (["openai", "tei"] as const).map((kind) =>
-			Object.keys(backends.get(kind)?.(TARGET, {} as never) ?? {}).sort(),
-		);
+		await loadBackends(targets);
+		const reranks = targets.map((target) => Object.keys(tasksOf(target, {} as never)).sort());
 		expect(reranks[0]).toContain("text-generation");
 		expect(reranks[1]).toEqual(["reranking", "text-classification", "text-embeddings"]);
 	}

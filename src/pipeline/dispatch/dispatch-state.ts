@@ -3,7 +3,7 @@
  * attempts of a hedge, and the failover of a stream, share it, so that no two of them call the same target at once.
  */
 import type { CallContext, CallReport } from "../../backends/backend.ts";
-import { type Backends, tasksOf } from "../../backends/index.ts";
+import { tasksOf } from "../../backends/index.ts";
 import { AccountSeals, type Seals } from "../../backends/seals.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { pick } from "../../core/present.ts";
@@ -50,8 +50,6 @@ interface Dispatch {
 	plan: Plan;
 	call: TaskCall;
 	context: DispatchContext;
-	/** Those of all targets. */
-	backends: Backends;
 }
 
 export class DispatchState {
@@ -60,7 +58,6 @@ export class DispatchState {
 	readonly context: DispatchContext;
 	readonly services: DispatchServices;
 	readonly served: Served;
-	readonly #backends: Backends;
 	readonly #targets: TargetQueue;
 	/** Targets that were taken, and have neither failed nor answered. The loser of a hedge stays here until it is put back. */
 	readonly #pending = new Set<PlannedTarget>();
@@ -72,8 +69,7 @@ export class DispatchState {
 	#failed: Map<PlannedTarget, FailedTarget> | undefined;
 	#failure: AiError | undefined;
 
-	constructor({ plan, call, context, backends }: Dispatch, services: DispatchServices) {
-		this.#backends = backends;
+	constructor({ plan, call, context }: Dispatch, services: DispatchServices) {
 		this.plan = plan;
 		this.call = call;
 		this.context = context;
@@ -173,7 +169,7 @@ export class DispatchState {
 		const limited =
 			timeouts.totalMs <= leftMs ? target : { ...target, timeouts: { ...timeouts, totalMs: leftMs } };
 		// The table's type pairs each task with its input; the compiler cannot infer that here.
-		const handler = tasksOf(this.#backends, limited, services)[call.task] as AnyTaskHandler | undefined;
+		const handler = tasksOf(limited, services)[call.task] as AnyTaskHandler | undefined;
 		if (!handler) throw this.#unsupported(target, { failure: "noSuchModel", reason: `has no ${call.task}` });
 		const problem = definitionOf(call).unsupportedBy?.(call.input, target.kind);
 		if (problem) throw this.#unsupported(target, problem);
