@@ -27,13 +27,7 @@ import {
 	type SentChunkChoice,
 } from "./chunk-text.ts";
 import { isErrorBody } from "./error-body.ts";
-import {
-	type EventReader,
-	type FailureOfCall,
-	failureOfLastEvent,
-	type RelayedStream,
-	type UpstreamStream,
-} from "./event-scanner.ts";
+import type { EventReader, MalformedEvent, RelayedStream, UpstreamStream } from "./event-scanner.ts";
 import { EventTextReader } from "./event-text.ts";
 import { passThrough } from "./pass-through.ts";
 import { StreamProgress } from "./progress.ts";
@@ -93,8 +87,7 @@ export class ChunkReader implements EventReader {
 	#isChanged = false;
 	#text: EventTextReader | undefined;
 	readonly #revise: ReviseChunk | undefined;
-	#error: AiError | undefined;
-	#ifMalformed: FailureOfCall = failureOfLastEvent;
+	#error: AiError | MalformedEvent | undefined;
 	/** The form of the last chunk that has only content. */
 	#template: EventTemplate | undefined;
 	/** Templates since one fitted. */
@@ -115,10 +108,9 @@ export class ChunkReader implements EventReader {
 		this.#chat = chat && new ChatEventReader(chat, choices);
 	}
 
-	read(event: Uint8Array, ifMalformed: FailureOfCall, events: StreamEvent[]): AiError | undefined {
+	read(event: Uint8Array, events: StreamEvent[]): AiError | MalformedEvent | undefined {
 		this.lastWasEvent = false;
 		this.#error = undefined;
-		this.#ifMalformed = ifMalformed;
 		this.#events = events;
 		const delta = this.#template?.read(event);
 		if (delta) {
@@ -157,9 +149,10 @@ export class ChunkReader implements EventReader {
 		return this.#text;
 	}
 
-	output(bytes: Uint8Array, events: readonly StreamEvent[]): EventPiece | undefined {
+	output(piece: EventPiece): EventPiece | undefined {
+		const { bytes, events } = piece;
 		if (bytes.length === 0) return undefined;
-		if (!this.#isChanged) return { bytes, events };
+		if (!this.#isChanged) return piece;
 		this.#isChanged = false;
 		if (events.length === 0) return undefined;
 		return { bytes: new TextEncoder().encode(events.map(textOf).join("")), events };
@@ -193,7 +186,7 @@ export class ChunkReader implements EventReader {
 		return true;
 	}
 
-	#readData(name: string | undefined, data: string): AiError | undefined {
+	#readData(name: string | undefined, data: string): AiError | MalformedEvent | undefined {
 		if (isDone(data)) {
 			if (!this.#hasChoice) return failureOfShape(this.#call, "an answer: it ended before it began", data);
 			if (data !== END) this.#changeForm();
@@ -218,7 +211,7 @@ export class ChunkReader implements EventReader {
 			}
 			return undefined;
 		}
-		if (!isRecord(chunk)) return this.#ifMalformed(this.#call, data);
+		if (!isRecord(chunk)) return { received: data };
 		if (strict === undefined) this.#changeForm();
 		return this.#readEvent(chunk, strict === undefined ? JSON.stringify(chunk) : data);
 	}

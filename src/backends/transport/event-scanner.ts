@@ -2,7 +2,7 @@
  * Scans an upstream's stream: splits it into events, and handles the first event, the limits of size and time, the end and its failures.
  * An {@link EventReader} reads the events. `relay.ts` sends its output, `pass-through.ts` the upstream's own bytes.
  */
-import { type AiError, toAiError } from "../../core/errors.ts";
+import { AiError, toAiError } from "../../core/errors.ts";
 import { concat } from "../../media/bytes.ts";
 import type { Deadline } from "../../outbound/deadline.ts";
 import { type EventFormat, EventSplitter } from "../../streams/event-splitter.ts";
@@ -17,8 +17,13 @@ const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 const CLOSE_GRACE_MS = 1000;
 export const BLANK_LINE = new TextEncoder().encode("\n\n");
 
-/** `received`: the text of the event. `expected`: what it is not; absent, a chat stream. */
-export type FailureOfCall = (call: Call, received?: string, expected?: string) => AiError;
+/** An event that is not in the format of the stream. */
+export interface MalformedEvent {
+	/** Its text, for the log. */
+	received?: string;
+	/** What it is not. Absent: a chat stream. */
+	expected?: string;
+}
 
 /** Reads the events of one stream and makes the output. */
 export interface EventReader {
@@ -30,15 +35,18 @@ export interface EventReader {
 	readonly isOdd?: boolean;
 	/** The answer is complete, and its end has been sent: what follows is ignored. */
 	readonly done: boolean;
-	/** Reads one event, its terminating line included, and appends its parsed form to `events`. */
-	read(event: Uint8Array, ifMalformed: FailureOfCall, events: StreamEvent[]): AiError | undefined;
+	/**
+	 * Reads one event, its terminating line included, and appends its parsed form to `events`. Returns why the stream fails: the upstream's
+	 * own error, or an event that cannot be read.
+	 */
+	read(event: Uint8Array, events: StreamEvent[]): AiError | MalformedEvent | undefined;
 	/**
 	 * Reads `count` complete events together, which is cheaper, for callers that do not need each parsed event. `false`:
 	 * nothing was read, and each event must be read separately.
 	 */
 	readTogether?(bytes: Uint8Array, count: number): boolean;
 	/** Makes the output for events that `read` has read: their original bytes, and their parsed form. */
-	output(bytes: Uint8Array, events: readonly StreamEvent[]): EventPiece | undefined;
+	output(piece: EventPiece): EventPiece | undefined;
 	/** The upstream has ended. Returns the remaining output; `undefined`: the answer is incomplete. Called once. */
 	end(): EventPiece | undefined;
 }
@@ -85,7 +93,6 @@ export class EventScanner {
 	readonly #startedAt: number;
 	/** Of incomplete events. */
 	#held: ReturnType<typeof heldBytes> | undefined;
-	#malformed: AiError | undefined;
 	#end: ScannedEnd | undefined;
 
 	/** `together`: the parsed events are not needed, so those that arrive at once may be read together. */
@@ -127,7 +134,7 @@ export class EventScanner {
 				return NO_EVENTS;
 			}
 			for (const end of ends) {
-				this.#read(part(bytes, validBytes, end), failureOfEvent, events);
+				this.#read(part(bytes, validBytes, end), events, failureOfEvent);
 				if (this.failure) break;
 				validBytes = end;
 				if (this.#reader.done) break;
@@ -177,29 +184,24 @@ export class EventScanner {
 	#readRemainder(cut: Uint8Array): Pick<ScannedEnd, "remainder"> {
 		const bytes = concat([cut, BLANK_LINE]);
 		const events: StreamEvent[] = [];
-		this.#read(bytes, failureOfLastEvent, events);
+		this.#read(bytes, events, failureOfLastEvent);
 		if (this.failure || !this.#reader.lastWasEvent) return {};
 		this.hasBegun = true;
 		return { remainder: { bytes, events } };
 	}
 
-	#read(event: Uint8Array, ifMalformed: FailureOfCall, events: StreamEvent[]): void {
-		this.#ifMalformed = ifMalformed;
-		this.failure = this.#reader.read(event, this.#markMalformed, events);
-		if (this.failure) this.isSentError = this.failure !== this.#malformed;
+	#read(event: Uint8Array, events: StreamEvent[], ifMalformed: typeof failureOfEvent): void {
+		const failure = this.#reader.read(event, events);
+		if (!failure) return;
+		this.isSentError = failure instanceof AiError;
+		this.failure = failure instanceof AiError ? failure : ifMalformed(this.#stream.call, failure);
 	}
-
-	#ifMalformed: FailureOfCall = failureOfEvent;
-	readonly #markMalformed: FailureOfCall = (...received) => {
-		this.#malformed = this.#ifMalformed(...received);
-		return this.#malformed;
-	};
 }
 
-/** A last event that cannot be read was cut off. */
-export const failureOfLastEvent: FailureOfCall = (call) => failureOfInterruption(call);
-const failureOfEvent: FailureOfCall = (call, received, expected = "a chat stream") =>
+const failureOfEvent = (call: Call, { received, expected = "a chat stream" }: MalformedEvent): AiError =>
 	failureOfShape(call, expected, received);
+/** A last event that cannot be read was cut off. */
+const failureOfLastEvent = (call: Call): AiError => failureOfInterruption(call);
 
 /** Most reads return exactly one event: no view is made of it. */
 const part = (bytes: Uint8Array, from: number, to: number): Uint8Array =>

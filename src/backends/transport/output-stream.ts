@@ -9,10 +9,10 @@ import type { AiError } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
 import { decodeUtf8 } from "../../media/utf8.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
-import { EventStream, isDone, type StreamEvent } from "../../streams/sse.ts";
+import { type EventPiece, EventStream, isDone, type StreamEvent } from "../../streams/sse.ts";
 import type { StreamedOutput } from "../../tasks/task.ts";
 import { isErrorBody } from "./error-body.ts";
-import type { EventReader, FailureOfCall } from "./event-scanner.ts";
+import type { EventReader, MalformedEvent } from "./event-scanner.ts";
 import { postForStream, type RequestBody } from "./http.ts";
 import { StreamProgress } from "./progress.ts";
 import { relay } from "./relay.ts";
@@ -82,24 +82,22 @@ class OutputReader<Output> implements EventReader {
 		onEvent: ({ event, data }) => this.#readData(event, data),
 	});
 	#events: StreamEvent[] = [];
-	#failure: AiError | undefined;
-	#ifMalformed: FailureOfCall | undefined;
+	#failure: AiError | MalformedEvent | undefined;
 
 	constructor(call: Call, format: OutputFormat<Output>) {
 		this.#call = call;
 		this.#format = format;
 	}
 
-	read(event: Uint8Array, ifMalformed: FailureOfCall, events: StreamEvent[]): AiError | undefined {
+	read(event: Uint8Array, events: StreamEvent[]): AiError | MalformedEvent | undefined {
 		this.lastWasEvent = false;
 		this.#events = events;
 		this.#failure = undefined;
-		this.#ifMalformed = ifMalformed;
 		this.#parser.feed(decodeUtf8(event));
 		return this.#failure;
 	}
 
-	output(_: Uint8Array, events: readonly StreamEvent[]) {
+	output({ events }: EventPiece) {
 		return events.length > 0 ? { bytes: NO_BYTES, events } : undefined;
 	}
 
@@ -123,7 +121,7 @@ class OutputReader<Output> implements EventReader {
 			this.#events.push({ data: "" });
 			this.done = output.isComplete;
 		} catch {
-			this.#failure = this.#ifMalformed?.(this.#call, undefined, this.#format.expected);
+			this.#failure = { expected: this.#format.expected };
 		}
 	}
 }

@@ -99,8 +99,8 @@ class Relay implements Source<EventPiece> {
 	};
 
 	/** Comments are held back until the stream has begun. */
-	#outputOf({ bytes, events }: EventPiece): EventPiece | undefined {
-		const piece = this.#eventReader.output(bytes, events);
+	#outputOf(read: EventPiece): EventPiece | undefined {
+		const piece = this.#eventReader.output(read);
 		const early = this.#early;
 		if (!piece || (this.#scanner.hasBegun && !early)) return piece;
 		const joined = join(early, piece);

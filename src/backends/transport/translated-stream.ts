@@ -15,7 +15,7 @@ import type { EventFormat } from "../../streams/event-splitter.ts";
 import { type EventPiece, isDone, type StreamEvent, textOf } from "../../streams/sse.ts";
 import type { ChatChunk } from "../../tasks/text-generation/types.ts";
 import { dataLines } from "./chunk-text.ts";
-import type { EventReader, FailureOfCall } from "./event-scanner.ts";
+import type { EventReader, MalformedEvent } from "./event-scanner.ts";
 import { BLANK_END } from "./event-text.ts";
 import { postForStream, type RequestBody, type RequestOptions, type StreamReply } from "./http.ts";
 import { StreamProgress } from "./progress.ts";
@@ -90,7 +90,7 @@ export const postTranslated = <Schema extends z.ZodType, Other = never>(
 		format,
 		schema,
 		...(readOther && { readOther }),
-		relay: (stream, sent = format) => relay(stream, new TranslatingReader(call, translator, sent)),
+		relay: (stream, sent = format) => relay(stream, new TranslatingReader(translator, sent)),
 	});
 
 const NO_BYTES = new Uint8Array();
@@ -131,11 +131,9 @@ class TranslatingReader implements EventReader {
 	done = false;
 	readonly format: EventFormat;
 	readonly progress = new StreamProgress();
-	readonly #call: Call;
 	readonly #translator: Translator;
 	#events: StreamEvent[] = [];
-	#error: AiError | undefined;
-	#ifMalformed: FailureOfCall | undefined;
+	#error: AiError | MalformedEvent | undefined;
 	/** The last template, with the fields that the chunks have in common. */
 	#templated: (Heading & { template: EventTemplate | undefined }) | undefined;
 	readonly #parser = createParser({
@@ -147,16 +145,14 @@ class TranslatingReader implements EventReader {
 		onComment: (comment) => this.#events.push({ comment }),
 	});
 
-	constructor(call: Call, translator: Translator, format: EventFormat) {
-		this.#call = call;
+	constructor(translator: Translator, format: EventFormat) {
 		this.#translator = translator;
 		this.format = format;
 	}
 
-	read(event: Uint8Array, ifMalformed: FailureOfCall, events: StreamEvent[]): AiError | undefined {
+	read(event: Uint8Array, events: StreamEvent[]): AiError | MalformedEvent | undefined {
 		this.lastWasEvent = false;
 		this.#error = undefined;
-		this.#ifMalformed = ifMalformed;
 		this.#events = events;
 		const template = this.#templated?.template;
 		const delta = template && this.#translator.readContent?.(event);
@@ -174,7 +170,7 @@ class TranslatingReader implements EventReader {
 		return this.#error;
 	}
 
-	output(_: Uint8Array, events: readonly StreamEvent[]): EventPiece | undefined {
+	output({ events }: EventPiece): EventPiece | undefined {
 		return events.length > 0 ? pieceOf(events) : undefined;
 	}
 
@@ -197,7 +193,7 @@ class TranslatingReader implements EventReader {
 		try {
 			this.#addChunks(this.#translator.translate(event === undefined ? { data } : { event, data }));
 		} catch (error) {
-			this.#error = error instanceof AiError ? error : this.#ifMalformed?.(this.#call, data);
+			this.#error = error instanceof AiError ? error : { received: data };
 			return;
 		}
 		if (this.#translator.done) this.#finish();

@@ -17,12 +17,12 @@ const eventReader = (): EventReader => {
 		progress: new StreamProgress(),
 		lastWasEvent: true,
 		done: false,
-		read(_event, _ifMalformed, events) {
+		read(_event, events) {
 			if (reads++ > 0) throw new TypeError("not a function");
 			events.push({ data: "good" });
 			return undefined;
 		},
-		output: (bytes) => (bytes.length > 0 ? { bytes, events: [{ data: "good" }] } : undefined),
+		output: (piece) => (piece.bytes.length > 0 ? piece : undefined),
 		end: () => undefined,
 	};
 };
