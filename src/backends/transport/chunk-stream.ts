@@ -224,7 +224,7 @@ export class ChunkReader implements EventReader {
 		if (!last || last.kind === "none") return undefined;
 		if (last.kind !== "chunk") return failureOfEvent(this.#call, last);
 		this.#change();
-		this.#readChunk(last.chunk);
+		this.#readChunk(last.chunk, last.usage);
 		const value = { ...last.chunk, ...this.#revise?.(last.chunk) };
 		this.#events.push({ data: JSON.stringify(value), value });
 		return undefined;
@@ -248,11 +248,15 @@ export class ChunkReader implements EventReader {
 
 	/** Reads an event that is no error. `data`: its text, for callers that need the parsed events. */
 	#readEvent(sent: SentChunk, data?: string): AiError | undefined {
-		const read = this.#chat?.read(sent) ?? { kind: "chunk" as const, chunk: sent };
+		const read = this.#chat?.read(sent) ?? {
+			kind: "chunk" as const,
+			chunk: sent,
+			usage: usageOf(sent.usage),
+		};
 		if (read.kind === "none") return this.#drop();
 		if (read.kind !== "chunk") return failureOfEvent(this.#call, read);
 		const { chunk } = read;
-		const usage = this.#readChunk(chunk);
+		const usage = this.#readChunk(chunk, read.usage);
 		const revised = this.#revise?.(chunk);
 		const isChanged = chunk !== sent || revised !== undefined || usage !== undefined;
 		if (isChanged) this.#change();
@@ -266,14 +270,13 @@ export class ChunkReader implements EventReader {
 		return undefined;
 	}
 
-	/** Returns the usage that replaces the chunk's, if they differ. */
-	#readChunk(chunk: SentChunk): Usage | undefined {
+	/** Returns the usage that replaces the engine's, if they differ. */
+	#readChunk(chunk: SentChunk, sent: Usage | undefined): Usage | undefined {
 		if (Array.isArray(chunk.choices))
 			for (const choice of chunk.choices) {
 				this.#hasChoice = true;
 				this.#readChoice(choice);
 			}
-		const sent = usageOf(chunk.usage);
 		let usage = sent && withThoughts(sent, chunk.model);
 		if (this.#choices > 1 && countsOneChoice(chunk, usage)) {
 			this.#choicesUsage = addChoice(this.#choicesUsage, usage);

@@ -578,6 +578,26 @@ describe("an event that is malformed", () => {
 		},
 	);
 
+	it.each([
+		["with Anthropic's names of the counts", { usage: { input_tokens: 3, output_tokens: 4 } }],
+		[
+			"beside an empty one, at Groq",
+			{ usage: {}, x_groq: { usage: { prompt_tokens: 3, completion_tokens: 4 } } },
+		],
+		["in the last choice", { usage: null, choice: { usage: { prompt_tokens: 3, completion_tokens: 4 } } }],
+	])("of a chat is counted with its usage, %s", (_, { choice, ...fields }: Record<string, object | null>) => {
+		const eventReader = new ChunkReader(
+			callOf(() => eventStream("")),
+			1,
+			() => ({}) as never,
+		);
+		const choices = [{ index: 0, delta: { role: "assistant", content: "a" }, ...choice }];
+		expect(
+			eventReader.read(encode(`data: ${JSON.stringify({ choices, ...fields })}\n\n`), []),
+		).toBeUndefined();
+		expect(eventReader.progress.usage).toMatchObject({ prompt_tokens: 3, completion_tokens: 4 });
+	});
+
 	it("[DONE] is read together with others only after a choice, and as one line", () => {
 		const eventReader = new ChunkReader(
 			callOf(() => eventStream("")),

@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isAbsent, isRecord, isTextOrAbsent } from "../../../core/json.ts";
 import { pick } from "../../../core/present.ts";
+import type { Usage } from "../../../core/usage.ts";
 import type { ChatChunk } from "../../../tasks/text-generation/types.ts";
 import { OutputCheck } from "../../output-state.ts";
 import { finishReasonOf, isGivenUp, readFinishReason } from "./finish-reasons.ts";
@@ -25,11 +26,11 @@ interface ChoiceState {
 }
 
 /**
- * `failed`: the engine has given an answer up; `error` is its own error, if it sent one. `unread`: nothing in it could be read; `sent` is
- * for the log.
+ * `usage`: of the chunk, wherever the engine has sent it, with the usual names of its counts. `failed`: the engine has given an answer up;
+ * `error` is its own error, if it sent one. `unread`: nothing in it could be read; `sent` is for the log.
  */
 export type RepairedEvent =
-	| { kind: "chunk"; chunk: Record<string, unknown> }
+	| { kind: "chunk"; chunk: Record<string, unknown>; usage?: Usage | undefined }
 	| { kind: "none" }
 	| { kind: "unread"; sent: unknown }
 	| { kind: "failed"; error?: unknown };
@@ -90,8 +91,9 @@ export class ChatEventReader {
 		this.#last = sent;
 		if (repaired.length === 0 && list.length > 0 && !usage) return NO_CHUNK;
 		const isUsageInPlace = isRecord(sent.usage) || (!usage && isAbsent(sent.usage));
-		if (isSent && isUsageInPlace) return { kind: "chunk", chunk: sent };
-		return { kind: "chunk", chunk: { ...sent, choices: repaired, ...(!isUsageInPlace && { usage }) } };
+		if (isSent && isUsageInPlace) return { kind: "chunk", chunk: sent, usage };
+		const chunk = { ...sent, choices: repaired, ...(!isUsageInPlace && { usage }) };
+		return { kind: "chunk", chunk, usage };
 	}
 
 	/** The stream has ended. Returns the chunk that finishes the choices that the engine left open. */
