@@ -23,7 +23,7 @@ import { AI, below, V1, V1BETA } from "../bases.ts";
 import { GEMINI_BATCH_METHODS } from "../jobs/gemini-batch-format.ts";
 import { createGeminiBatch, GEMINI_BATCHES, GEMINI_SINGLE_BATCHES } from "../jobs/gemini-batch-routes.ts";
 import { GOOGLE_DECISIONS } from "../openai/decision-routes.ts";
-import { dialectRoute } from "../openai/dialect-routes.ts";
+import { dialectRoute } from "../openai/openai-route.ts";
 import { type AppCall, type AppRoute, type AppRouteDeclaration, defineRoutes } from "../route.ts";
 import {
 	callGemini,

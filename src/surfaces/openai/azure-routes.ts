@@ -7,8 +7,8 @@ import { AiError } from "../../core/errors.ts";
 import { BY_MODEL } from "../../http/route.ts";
 import { AI, AZURE, below } from "../bases.ts";
 import { type AppRoute, defineRoutes } from "../route.ts";
-import { type RunRoute, runForm, runJson } from "./dialect-routes.ts";
 import { FORM_ROUTES, OPENAI, OPENAI_ROUTES } from "./openai.ts";
+import { type RunRoute, runForm, runJson } from "./openai-route.ts";
 
 const JSON_PATHS = [
 	"/chat/completions",

@@ -31,10 +31,9 @@ import { type AppCall, type AppRoute, type AppRouteDeclaration, defineRoutes } f
 import { STANDALONE_SEARCH } from "../websearch/standalone-search.ts";
 import { countBody } from "./count-tokens.ts";
 import { DECISIONS, SYSTEM_ONE } from "./decision-routes.ts";
-import { dialectRoute, formRoute } from "./dialect-routes.ts";
 import { runEach } from "./image-batch.ts";
 import { MODEL_ROUTES, MODELS } from "./model-routes.ts";
-import type { OpenaiRoute } from "./openai-route.ts";
+import { dialectRoute, formRoute, type OpenaiRoute } from "./openai-route.ts";
 
 /** For examples. */
 const CHAT_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";

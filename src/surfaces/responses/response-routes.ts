@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { isRecord } from "../../core/json.ts";
 import { onFirstUse } from "../../core/lazy.ts";
-import { onlyFor, requireModel } from "../../dialects/route-dialect.ts";
+import { requireModel } from "../../dialects/route-dialect.ts";
 import { readJson } from "../../http/body.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
 import { BY_MODEL, methodNotAllowed } from "../../http/route.ts";
@@ -85,7 +85,6 @@ function compact(c: Context, call: AppCall): Promise<Response> {
 			run: async (request, services) =>
 				(await import("../../responses/compact.ts")).runCompaction(request, services),
 		},
-		dialect: onlyFor(RESPONSES),
 		read: async () => {
 			const fields = requireModel(await readJson(c.req.raw, call.services));
 			return { model: fields.model, inputs: { fields } };
