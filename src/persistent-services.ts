@@ -19,6 +19,7 @@ import { workersOf } from "./config/workers.ts";
 import { DeletedAccounts, isAccountDeleted } from "./core/deleted-accounts.ts";
 import { diskSpace } from "./core/disk-space.ts";
 import { AiError } from "./core/errors.ts";
+import { FairLine } from "./core/fair-line.ts";
 import { hintOnce } from "./core/hints.ts";
 import { LazyTimers } from "./core/lazy-timer.ts";
 import { callsOfPart } from "./core/object-parts.ts";
@@ -106,8 +107,9 @@ export function createPersistent(
 	const now = (): number => Date.now();
 	const { exactLedger, gatewayRules, shards } = config;
 	const hint = isForDevelopment(config) ? { hint: hintOnce() } : {};
-	const { objects, requests } = limitProcess(config, local[WORKERS_BINDING]?.count ?? 1);
-	const runningRequests = new RunningRequests(requests);
+	const { exports, objects, requests } = limitProcess(config, local[WORKERS_BINDING]?.count ?? 1);
+	const runningRequests = new RunningRequests(requests, now);
+	const exportLine = new FairLine({ name: "exports", max: exports, now });
 	const background = new Background({ now, wait, waitUntil: keepAlive, runningRequests });
 	const { waitUntil } = background;
 	const storeFailed = (cause: unknown): void => {
@@ -238,7 +240,7 @@ export function createPersistent(
 			pause: (leastMs) => runtimeDelay.pause(leastMs),
 		}),
 		otelExporter: new OtelExporter({
-			...flushing,
+			...{ ...flushing, exportLine },
 			failed(cause, collector) {
 				const error = new AiError("upstreamUnavailable", undefined, { cause });
 				error.place = collector;
@@ -274,6 +276,7 @@ export function createPersistent(
 			return [
 				runningRequests.report(),
 				openObjects.report(),
+				exportLine.report(),
 				...PROCESS_COUNTS.map((count) => count.report()),
 				...diskSpace.reports(),
 				...guardCounts.latest(),

@@ -1,5 +1,3 @@
-import { MAX_EXPORTS } from "../core/process-counts.ts";
-
 /**
  * The load that a process can accept with its limit of open files. The runtime exits when it cannot open a file, and loses all
  * requests under way. Measured with workerd: a stream holds 4 files (the sockets of the caller and of the engine), a
@@ -25,6 +23,7 @@ const FILES_PER_OBJECT = 3;
 const SHARE_OF_CONNECTIONS = 0.6;
 const SHARE_OF_OBJECTS = 0.3;
 const REQUESTS_PER_CONNECTION = 0.85;
+const MAX_EXPORTS = 200;
 /** A half of the reserve. A call holds a connection. */
 const SHARE_OF_EXPORTS = 0.05;
 /** A websocket may be silent for hours, so requests keep the other connections. */

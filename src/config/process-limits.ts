@@ -1,20 +1,19 @@
 /** The limits of the counts of this process, from the machine and the settings. */
-import { bufferedBytes, openSockets, runBytes, runningExports, vectorBytes } from "../core/process-counts.ts";
-import { bufferedBytesOf, capacityOf, vectorBytesOf } from "./capacity.ts";
+import { bufferedBytes, openSockets, runBytes, vectorBytes } from "../core/process-counts.ts";
+import { bufferedBytesOf, type Capacity, capacityOf, vectorBytesOf } from "./capacity.ts";
 import type { Config } from "./index.ts";
 
 /** `processes`: all open objects and resumable streams are on one machine, and each process counts its own calls. */
 export function limitProcess(
 	{ limits, memoryBytes, openFiles }: Pick<Config, "limits" | "memoryBytes" | "openFiles">,
 	processes: number,
-): { requests: number; objects: number } {
+): Pick<Capacity, "exports" | "objects" | "requests"> {
 	const { exports, objects, requests, sockets } = capacityOf(openFiles);
 	openSockets.limitTo(sockets);
-	runningExports.limitTo(exports);
 	if (memoryBytes !== undefined) {
 		bufferedBytes.limitTo(bufferedBytesOf(memoryBytes));
 		vectorBytes.limitTo(vectorBytesOf(memoryBytes));
 	}
 	runBytes.limitTo(limits.runBytes / processes);
-	return { requests, objects: Math.ceil(objects / processes) };
+	return { exports, requests, objects: Math.ceil(objects / processes) };
 }

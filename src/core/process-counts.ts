@@ -9,8 +9,6 @@ const DEFAULT_BUFFERED_BYTES = 64 * 1024 * 1024;
 const DEFAULT_VECTOR_BYTES = 68 * 1024 * 1024;
 /** Of one account at most a half. */
 const MAX_SHADOWS = 32;
-/** Of one account at most a half. Each holds a connection. */
-export const MAX_EXPORTS = 200;
 /** Small, because a collector that is slow holds bodies for as long as it may. */
 const MAX_EXPORT_BYTES = 8 * 1024 * 1024;
 
@@ -43,13 +41,6 @@ export const vectorBytes = new SharedCount({
 /** Requests of shadows under way. They wait for engines, beside live requests. */
 export const runningShadows = new SharedCount({ name: "shadows", title: "shadows", max: MAX_SHADOWS });
 
-/** Calls of collectors under way. */
-export const runningExports = new SharedCount({
-	name: "exports",
-	title: "calls of collectors",
-	max: MAX_EXPORTS,
-});
-
 /** Of bodies for collectors that are sent, or wait for a place. */
 export const exportBytes = new SharedCount({
 	name: "export_bytes",
@@ -63,7 +54,6 @@ export const PROCESS_COUNTS: readonly SharedCount[] = [
 	runBytes,
 	vectorBytes,
 	runningShadows,
-	runningExports,
 	exportBytes,
 ];
 

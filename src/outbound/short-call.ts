@@ -5,6 +5,8 @@ import { callOut, type OutgoingRequest } from "./call-out.ts";
 
 interface ShortCall extends Omit<OutgoingRequest, "method" | "signal"> {
 	method?: string;
+	/** Ends the call earlier. */
+	signal?: AbortSignal;
 	/** Milliseconds, with the answer. */
 	timeoutMs: number;
 	/** Bytes of the answer that are read. 0: it is not read. */
@@ -23,11 +25,13 @@ export function shortCall({
 	timeoutMs,
 	maxBytes,
 	method = "GET",
+	signal: earlier,
 	...request
 }: ShortCall): Promise<ShortAnswer> {
 	const late = () => new DOMException(`No answer within ${timeoutMs} ms`, "TimeoutError");
 	return endedAfter(timeoutMs, late, async (signal) => {
-		const response = await callOut({ ...request, method, signal });
+		const either = earlier ? AbortSignal.any([signal, earlier]) : signal;
+		const response = await callOut({ ...request, method, signal: either });
 		const { ok, status } = response;
 		return {
 			ok,

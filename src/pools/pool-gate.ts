@@ -3,9 +3,9 @@
  * refused (3040). A request that leaves the queue is not charged.
  */
 import { AiError } from "../core/errors.ts";
+import { FairQueue, type Queued } from "../core/fair-queue.ts";
 import { own } from "../core/own.ts";
 import { settledElsewhere } from "../core/settled-elsewhere.ts";
-import { FairQueue, type Queued } from "./fair-queue.ts";
 
 export interface GateSettings {
 	/** Requests in progress at each replica. */

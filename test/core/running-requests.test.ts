@@ -3,7 +3,7 @@ import { RunningRequests } from "../../src/core/running-requests.ts";
 
 /** Requests that are under way until `end`. */
 function requestsOf(max: number) {
-	const running = new RunningRequests(max);
+	const running = new RunningRequests(max, () => 0);
 	const wait = async (): Promise<void> => {};
 	const open = new Map<string, (() => void)[]>();
 	return {

@@ -77,7 +77,7 @@ it("waits for work that starts when the gateway closes", async () => {
 
 it("counts the requests of an account, and gives a place to one that waits", async () => {
 	const time = { ...world(), wait: () => new Promise<void>(() => {}) };
-	const runningRequests = new RunningRequests(2);
+	const runningRequests = new RunningRequests(2, () => Date.now());
 	const background = new Background({ ...time, runningRequests });
 	const { promise, resolve } = Promise.withResolvers<void>();
 	const next = Promise.withResolvers<void>();

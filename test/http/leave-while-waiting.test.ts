@@ -17,7 +17,7 @@ it.each([
 		{ vars: ENGINE_VARS, fetch: engine.fetch },
 		newAccount(),
 	);
-	const runningRequests = new RunningRequests(1);
+	const runningRequests = new RunningRequests(1, () => Date.now());
 	/** Without an end of the wait, the answer comes because the caller has left. */
 	const endless = () => new Promise<void>(() => {});
 	let waiting: Promise<void> | undefined;

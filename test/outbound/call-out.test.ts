@@ -7,6 +7,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { createApp } from "../../src/app.ts";
 import { createPools } from "../../src/backends/create-pools.ts";
 import { getText } from "../../src/backends/transport/get-text.ts";
+import { FairLine } from "../../src/core/fair-line.ts";
 import { startNativeTimer } from "../../src/core/lazy-timer.ts";
 import { PROCESS_COUNTS } from "../../src/core/process-counts.ts";
 import { Gateways } from "../../src/gateways/client/gateways.ts";
@@ -206,7 +207,10 @@ async function collect(fetch: typeof globalThis.fetch): Promise<string> {
 	const { end, waitUntil } = background();
 	const failures: unknown[] = [];
 	const failed = (cause: unknown) => void failures.push(cause);
-	const otelExporter = new OtelExporter({ now: () => NOW, wait: async () => {}, waitUntil, failed });
+	const otelExporter = new OtelExporter({
+		...{ now: () => NOW, wait: async () => {}, waitUntil, failed },
+		exportLine: new FairLine({ name: "exports", max: 10, now: () => 0 }),
+	});
 	const services = {
 		...testServices({ vars: { DEFAULT_BACKEND: "simulator" }, fetch }),
 		gateways: new Gateways({ registry: (name) => env.GATEWAYS.getByName(name), now: () => NOW }),

@@ -6,7 +6,7 @@
 import type { Policy, PolicyName, PoolRequest } from "../../src/pools/choice.ts";
 import type { Flight } from "../../src/pools/flight.ts";
 import { learnOthers, ownShare } from "../../src/pools/load-exchange.ts";
-import { MinHeap } from "../../src/pools/min-heap.ts";
+import { MinHeap } from "../../src/core/min-heap.ts";
 import { Pool } from "../../src/pools/pool.ts";
 import { SharedLoads } from "../../src/pools/shared-loads.ts";
 import { Random } from "../soak/random.ts";

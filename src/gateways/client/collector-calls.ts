@@ -1,16 +1,18 @@
 /**
  * The calls of collectors. Each account has a share of those under way, so a collector that does not answer takes no places of other accounts.
- * A call waits up to 1.5 seconds for a place, because one that works has bursts. The bodies have bytes of their own, so that they take none of
- * requests. A collector that keeps failing is not called for some seconds ({@link Breaker}). What is not sent is counted, and of each collector
- * the log has a line in {@link LOG_MS}: one that fails for hours fills no disk.
+ * A call waits for a place, because a collector that works has bursts ({@link FairLine}). The bodies have bytes of their own, so that they take
+ * none of requests. A collector that keeps failing is not called for some seconds ({@link Breaker}). What is not sent is counted, and of each
+ * collector the log has a line in {@link LOG_MS}: one that fails for hours fills no disk.
  */
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { hasPassed } from "../../core/elapsed.ts";
 import type { FailedCollector } from "../../core/errors.ts";
+import type { FairLine, Turn } from "../../core/fair-line.ts";
 import { addGarbage } from "../../core/garbage.ts";
 import { counter, type Metric } from "../../core/metric.ts";
-import { exportBytes, runningExports } from "../../core/process-counts.ts";
+import { exportBytes } from "../../core/process-counts.ts";
 import { CounterSeries } from "../../core/series.ts";
+import { settledElsewhere } from "../../core/settled-elsewhere.ts";
 import { Breaker } from "../../fleet/breaker.ts";
 import { hostOf } from "../../fleet/health.ts";
 import { SHORT_CALLS } from "../../outbound/limits.ts";
@@ -18,18 +20,23 @@ import { MAX_HOPS, withHops } from "../../outbound/passed-headers.ts";
 import { shortCall } from "../../outbound/short-call.ts";
 import type { OtelTarget } from "../settings.ts";
 
+const RECALLED =
+	"The collector has not answered within a second, and other accounts needed the place of the call";
 /** At this number the states of all are forgotten. */
 const MAX_COLLECTORS = 1_000;
 const MAX_LABEL_SETS = 1_000;
 const LOG_MS = 10_000;
-/** Until a place may be free. */
-const WAITS_MS = [50, 100, 200, 400, 800];
+/** A call that takes so long loses its place if others need it. */
+const SLOW_MS = 1_000;
 /** A call that has not ended by then never will: the runtime has ended the request that made it. */
 const LOST_MS = 3 * SHORT_CALLS.collector.timeoutMs;
 
 interface CollectorCallsServices {
 	now(): number;
-	wait(milliseconds: number): Promise<void>;
+	/** Rejects if the signal fires first. */
+	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
+	/** Of the calls under way. */
+	exportLine: FairLine;
 	/** Something was dropped. The cause contains no content of the request. */
 	failed(cause: unknown, collector: FailedCollector): void;
 }
@@ -45,6 +52,11 @@ interface DropFailure extends Pick<FailedCollector, "gateway" | "status"> {
 interface Call {
 	account: string;
 	since: number;
+	/** Since when it has a place. */
+	begunAt?: number;
+	/** Resolves if others need the place. */
+	recalled: PromiseWithResolvers<void>;
+	isRecalled: boolean;
 	/** Releases what it holds. May be called again. */
 	end(): void;
 }
@@ -64,8 +76,8 @@ class CallPlaces {
 		this.#endLost();
 		if (!exportBytes.tryTake(account, bytes)) return undefined;
 		const call: Call = {
-			account,
-			since: this.#services.now(),
+			...{ account, since: this.#services.now() },
+			...{ recalled: settledElsewhere(), isRecalled: false },
 			end: () => {
 				call.end = () => {};
 				exportBytes.release(account, bytes);
@@ -76,30 +88,55 @@ class CallPlaces {
 		return call;
 	}
 
-	/** Takes a place, which the end of the call releases too. A body that gets none now may get one later (`beginLater`). */
-	tryBegin(call: Call): boolean {
+	/** `true`: the call has a place, which its end releases too. A promise: whether it got one later. */
+	begin(call: Call): true | Promise<boolean> {
 		this.#endLost();
-		const { account, end } = call;
-		if (!runningExports.takeIfFree(account)) return false;
+		const { exportLine } = this.#services;
+		const turn = exportLine.enter(call.account);
+		const { end } = call;
 		call.end = () => {
-			runningExports.release(account);
+			exportLine.leave(turn);
 			end();
 		};
-		return true;
+		return this.#hasBegun(call, turn) || this.#beginLater(call, turn);
 	}
 
-	async beginLater(call: Call): Promise<boolean> {
-		for (const milliseconds of WAITS_MS) {
-			await this.#services.wait(milliseconds);
-			if (this.tryBegin(call)) return true;
-		}
-		runningExports.refuse();
-		return false;
+	async #beginLater(call: Call, turn: Turn): Promise<boolean> {
+		const { exportLine, wait } = this.#services;
+		const timer = new AbortController();
+		wait(SLOW_MS, timer.signal).then(
+			() => turn.state === "waiting" && this.#recall(call.account),
+			() => {},
+		);
+		await exportLine.placed(turn, wait);
+		timer.abort();
+		return this.#hasBegun(call, turn);
+	}
+
+	#hasBegun(call: Call, { state }: Turn): boolean {
+		if (state !== "placed") return false;
+		call.begunAt = this.#services.now();
+		return true;
 	}
 
 	end(call: Call): void {
 		this.#calls.delete(call);
 		call.end();
+	}
+
+	/** Ends a slow call of the account with the most places, unless the account that waits would then have as many. */
+	#recall(account: string): void {
+		const now = this.#services.now();
+		const placed = [...this.#calls].filter(({ begunAt, isRecalled }) => begunAt !== undefined && !isRecalled);
+		const ofAccounts = Map.groupBy(placed, (call) => call.account);
+		const least = (ofAccounts.get(account)?.length ?? 0) + 1;
+		const slow = [...ofAccounts.values()]
+			.filter(({ length }) => length > least)
+			.sort((a, b) => b.length - a.length)
+			.flatMap((calls) => calls.find(({ begunAt }) => hasPassed(SLOW_MS, begunAt, now)) ?? [])[0];
+		if (!slow) return;
+		slow.isRecalled = true;
+		slow.recalled.resolve();
 	}
 
 	#endLost(): void {
@@ -156,8 +193,8 @@ export class CollectorClient {
 		const call = this.#places.tryAdd(this.account, body.length);
 		if (!call) return this.drop("full");
 		try {
-			const isBegun = this.#places.tryBegin(call) || (await this.#places.beginLater(call));
-			if (isBegun) await this.#post(body, source);
+			const begun = this.#places.begin(call);
+			if (begun === true || (await begun)) await this.#post(body, source, call);
 			else this.drop("full");
 		} finally {
 			this.#places.end(call);
@@ -178,13 +215,15 @@ export class CollectorClient {
 		});
 	}
 
-	async #post(body: string, { gateway, fetch }: ExportingGateway): Promise<void> {
+	async #post(body: string, { gateway, fetch }: ExportingGateway, { recalled }: Call): Promise<void> {
 		if (this.isPaused) return this.drop("paused");
 		const since = this.#services.now();
 		this.#breaker.start(since);
 		let status: number | undefined;
+		const controller = new AbortController();
+		recalled.promise.then(() => controller.abort(new Error(RECALLED)));
 		try {
-			const answer = await post(this.#target, body, fetch);
+			const answer = await post(this.#target, body, { fetch, signal: controller.signal });
 			status = answer.status;
 			if (!answer.ok) throw new Error(`The collector answered with status ${status}`);
 			this.#breaker.succeed(this.#services.now(), since);
@@ -233,10 +272,14 @@ export class CollectorCalls {
 }
 
 /** A collector that is a gateway exports no request of an exporter. */
-const post = ({ url, headers, authorization }: OtelTarget, body: string, fetch: typeof globalThis.fetch) =>
+const post = (
+	{ url, headers, authorization }: OtelTarget,
+	body: string,
+	call: { fetch: typeof globalThis.fetch; signal: AbortSignal },
+) =>
 	withHops(MAX_HOPS - 1, () =>
 		shortCall({
-			fetch,
+			...call,
 			url,
 			method: "POST",
 			body,

@@ -3,6 +3,7 @@
  * request: what it does not take is dropped and counted ({@link CollectorCalls}).
  */
 import type { FailedCollector } from "../../core/errors.ts";
+import type { FairLine } from "../../core/fair-line.ts";
 import { type Flushes, FlushSchedule, type FlushServices } from "../../core/flush-schedule.ts";
 import type { Metric } from "../../core/metric.ts";
 import { SharedCount } from "../../core/shared-count.ts";
@@ -17,6 +18,8 @@ const METRICS_WAIT_MS = 1_000;
 const MAX_COLLECTORS = 1_000;
 
 interface OtelExporterServices extends FlushServices {
+	/** Of the calls under way. */
+	exportLine: FairLine;
 	/** Something was dropped. The cause contains no content of the request. */
 	failed(cause: unknown, collector: FailedCollector): void;
 }

@@ -1,17 +1,23 @@
 /** The bounds of the calls of collectors: a share for each account, pauses, and what the operator sees. Time is set by the tests. */
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { bufferedBytes, exportBytes, runningExports } from "../../../src/core/process-counts.ts";
+import { describe, expect, it, vi } from "vitest";
+import { FairLine } from "../../../src/core/fair-line.ts";
+import { bufferedBytes, exportBytes } from "../../../src/core/process-counts.ts";
 import { CollectorCalls } from "../../../src/gateways/client/collector-calls.ts";
 
 const address = (account: string, name = "a") =>
 	({ account, target: { url: `https://${name}.example/v1/traces` }, kind: "spans" }) as const;
 
-function world(answer: (url: string) => Response | Promise<Response>) {
+function world(
+	answer: (url: string, signal?: AbortSignal | null) => Response | Promise<Response>,
+	places = 100,
+) {
 	let now = 1_000_000;
+	const exportLine = new FairLine({ name: "exports", max: places, now: () => now });
 	const called: string[] = [];
 	const failures: { cause: unknown; collector: object }[] = [];
 	const waits = { ms: [] as number[], work: async (): Promise<void> => {} };
 	const calls = new CollectorCalls({
+		exportLine,
 		now: () => now,
 		wait: (milliseconds) => {
 			waits.ms.push(milliseconds);
@@ -19,12 +25,12 @@ function world(answer: (url: string) => Response | Promise<Response>) {
 		},
 		failed: (cause, collector) => failures.push({ cause, collector }),
 	});
-	const fetch = async (input: RequestInfo | URL): Promise<Response> => {
+	const fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
 		called.push(new URL(String(input)).hostname);
-		return answer(String(input));
+		return answer(String(input), init?.signal);
 	};
 	return {
-		...{ calls, called, failures, waits },
+		...{ calls, called, failures, waits, exportLine },
 		pass: (milliseconds: number) => {
 			now += milliseconds;
 		},
@@ -40,84 +46,106 @@ function world(answer: (url: string) => Response | Promise<Response>) {
 	};
 }
 
-const { limit } = runningExports.report();
 const refusing = () => new Response("no", { status: 503 });
-
-afterEach(() => runningExports.limitTo(limit));
 
 describe("the calls of collectors", () => {
 	it("of one account leave places for others, and are released at their end", async () => {
-		runningExports.limitTo(10);
 		const gate = Promise.withResolvers<Response>();
-		const { called, drops, send } = world((url) => (url.includes("slow") ? gate.promise : new Response()));
+		const { called, drops, exportLine, send } = world(
+			(url) => (url.includes("slow") ? gate.promise : new Response()),
+			10,
+		);
 		const sent = Array.from({ length: 50 }, () => send("hanging", "slow"));
-		await Promise.all([send("other"), send("other"), send("other")]);
-		expect(called.filter((host) => host === "slow.example")).toHaveLength(5);
+		for (let number = 0; number < 3; number++) await send("other");
+		expect(called.filter((host) => host === "slow.example")).toHaveLength(9);
 		expect(called.filter((host) => host === "a.example")).toHaveLength(3);
-		await vi.waitFor(() => expect(drops()).toEqual({ "hanging full": 45 }));
-		expect(runningExports.report().used).toBe(5);
+		await vi.waitFor(() => expect(drops()).toEqual({ "hanging full": 41 }));
+		expect(exportLine.report()).toMatchObject({ used: 9, refused: 41 });
 		gate.resolve(new Response());
 		await Promise.all(sent);
-		expect(runningExports.report().used).toBe(0);
+		expect(exportLine.report().used).toBe(0);
 	});
 
-	it("wait for a place in a burst", async () => {
-		runningExports.limitTo(4);
+	it("wait in a line for a place, without asking for it again", async () => {
 		const gate = Promise.withResolvers<Response>();
-		const { called, drops, send, waits } = world(() => gate.promise.then(() => new Response()));
-		const turn = Promise.withResolvers<void>();
-		waits.work = () => turn.promise;
+		const { called, drops, exportLine, send, waits } = world(
+			() => gate.promise.then(() => new Response()),
+			2,
+		);
+		waits.work = () => new Promise(() => {});
 		const sent = Array.from({ length: 4 }, () => send("acme"));
-		expect([called.length, waits.ms]).toEqual([2, [50, 50]]);
+		expect([called.length, waits.ms]).toEqual([1, [1_000, 2_000, 1_000, 2_000, 1_000, 2_000]]);
 		gate.resolve(new Response());
-		await Promise.all(sent.slice(0, 2));
-		turn.resolve();
 		await Promise.all(sent);
-		expect([called.length, drops()]).toEqual([4, {}]);
-		expect(runningExports.report().used).toBe(0);
+		expect([called.length, waits.ms.length, drops()]).toEqual([4, 6, {}]);
+		expect(exportLine.report()).toMatchObject({ used: 0, refused: 0 });
+	});
+
+	it("of many accounts whose collectors hang leave the next place to an account that has none", async () => {
+		const gates: (() => void)[] = [];
+		const { called, drops, exportLine, pass, send, waits } = world((url) => {
+			if (!url.includes("slow")) return new Response();
+			const { promise, resolve } = Promise.withResolvers<Response>();
+			gates.push(() => resolve(new Response()));
+			return promise;
+		}, 20);
+		waits.work = () => new Promise(() => {});
+		const accounts = Array.from({ length: 20 }, (_, number) => `hanging ${number}`);
+		const sent = [1, 2, 3].flatMap(() => accounts.map((account) => send(account, "slow")));
+		expect([exportLine.size, gates.length]).toEqual([20, 20]);
+		const good = [send("good"), send("good")];
+		pass(5_000);
+		gates[0]?.();
+		await Promise.all(good);
+		expect(called.filter((host) => host === "a.example")).toHaveLength(2);
+		while (exportLine.size > 0) {
+			for (const end of gates.splice(0)) end();
+			await scheduler.wait(0);
+		}
+		await Promise.all(sent);
+		expect(drops()).toEqual({});
+	});
+
+	it("that are slow lose a place to an account that has waited for a second, unless it has as many", async () => {
+		const { called, drops, exportLine, failures, pass, send, waits } = world((url, signal) => {
+			if (!url.includes("slow")) return new Response();
+			const { promise, reject } = Promise.withResolvers<Response>();
+			signal?.addEventListener("abort", () => reject(signal.reason));
+			return promise;
+		}, 3);
+		const timers: (() => void)[] = [];
+		waits.work = () => new Promise((resolve) => void timers.push(resolve));
+		const sent = [send("hanging", "slow"), send("hanging", "slow"), send("third", "slow")];
+		// It has the most places itself.
+		sent.push(send("hanging", "slow"));
+		const good = send("good");
+		expect([exportLine.size, timers.length]).toEqual([3, 4]);
+		pass(1_001);
+		timers[0]?.();
+		await scheduler.wait(0);
+		expect([exportLine.size, drops()]).toEqual([3, {}]);
+		timers[2]?.();
+		await good;
+		expect(called.filter((host) => host === "a.example")).toHaveLength(1);
+		expect(drops()).toEqual({ "hanging failed": 1 });
+		expect(String(failures[0]?.cause)).toContain("has not answered within a second");
+		pass(30_001);
+		await send("good");
+		expect(exportBytes.report().used).toBe(0);
 	});
 
 	it("release their places although the runtime has ended the requests that made them", async () => {
-		runningExports.limitTo(2);
 		const gate = Promise.withResolvers<Response>();
-		const { called, drops, pass, send } = world(() => gate.promise);
+		const { called, drops, exportLine, pass, send } = world(() => gate.promise, 2);
 		const sent = [send("acme", "a", "x".repeat(1_000)), send("acme", "b")];
 		await vi.waitFor(() => expect(drops()).toEqual({ "acme full": 1 }));
 		pass(30_001);
 		sent.push(send("acme", "b"));
 		expect(called).toEqual(["a.example", "b.example"]);
-		expect([runningExports.report().used, exportBytes.report().used]).toEqual([1, 2]);
+		expect([exportLine.report().used, exportBytes.report().used]).toEqual([1, 2]);
 		gate.resolve(new Response());
 		await Promise.all(sent);
-		expect([runningExports.report().used, exportBytes.report().used]).toEqual([0, 0]);
-	});
-
-	it("are counted as refused once for each body, not for each time that it asks for a place", async () => {
-		runningExports.limitTo(2);
-		const gate = Promise.withResolvers<Response>();
-		const { drops, send, waits } = world(() => gate.promise.then(() => new Response()));
-		const { refused } = runningExports.report();
-		const sent = [send("acme"), send("acme"), send("acme")];
-		await Promise.all(sent.slice(1));
-		expect(waits.ms).toHaveLength(10);
-		expect(drops()).toEqual({ "acme full": 2 });
-		expect(runningExports.report().refused - refused).toBe(2);
-		gate.resolve(new Response());
-		await sent[0];
-	});
-
-	it("that get a place later are not counted as refused", async () => {
-		runningExports.limitTo(2);
-		const gate = Promise.withResolvers<Response>();
-		const { called, send, waits } = world(() => gate.promise.then(() => new Response()));
-		const { refused } = runningExports.report();
-		const sent = [send("acme"), send("acme")];
-		waits.work = async () => {
-			gate.resolve(new Response());
-			await sent[0];
-		};
-		await Promise.all(sent);
-		expect([called.length, runningExports.report().refused - refused]).toEqual([2, 0]);
+		expect([exportLine.report().used, exportBytes.report().used]).toEqual([0, 0]);
 	});
 
 	it("that fail name the gateway and the host to the operator, not the path, which may have a secret", async () => {
@@ -180,7 +208,7 @@ describe("the calls of collectors", () => {
 
 	it("hold no bytes that requests need, and have 8 MiB of their own, one account a half of them", async () => {
 		const gate = Promise.withResolvers<Response>();
-		const { called, drops, send } = world(() => gate.promise.then(() => new Response()));
+		const { called, drops, exportLine, send } = world(() => gate.promise.then(() => new Response()));
 		const { used } = bufferedBytes.report();
 		const mib = "x".repeat(1024 * 1024);
 		const sent = Array.from({ length: 20 }, () => send("acme", "slow", mib));
@@ -190,7 +218,7 @@ describe("the calls of collectors", () => {
 		expect([exportBytes.report().used, bufferedBytes.report().used]).toEqual([6 * 1024 * 1024, used]);
 		gate.resolve(new Response());
 		await Promise.all(sent);
-		expect([exportBytes.report().used, runningExports.report().used]).toEqual([0, 0]);
+		expect([exportBytes.report().used, exportLine.report().used]).toEqual([0, 0]);
 	});
 
 	it("are paused without a count of what nobody sends", async () => {

@@ -4,6 +4,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import OpenAI from "openai";
 import { describe, expect, it, vi } from "vitest";
+import { FairLine } from "../../../src/core/fair-line.ts";
 import type { FlushServices } from "../../../src/core/flush-schedule.ts";
 import { GatewayLimits } from "../../../src/gateways/client/gateway-limits.ts";
 import { OtelExporter } from "../../../src/gateways/client/otel-exporter.ts";
@@ -47,7 +48,10 @@ async function world(reply: Reply = provide, settings: object = {}, vars: Record
 		object: (name) => env.GATEWAY.getByName(name),
 		...background,
 	});
-	services.otelExporter = new OtelExporter(background);
+	services.otelExporter = new OtelExporter({
+		...background,
+		exportLine: new FairLine({ name: "exports", max: 10, now: () => 0 }),
+	});
 	const token = await createToken(["Workers AI Write"]);
 	await send("/ai-gateway/gateways", token, json("POST", { ...GATEWAY_SETTINGS, ...settings, id: "mine" }));
 	const settled = async () => {

@@ -68,7 +68,7 @@ function works(common: (work: Promise<string>) => Promise<string>): () => Promis
 }
 
 function running(): () => Promise<Place> {
-	const requests = new RunningRequests(1);
+	const requests = new RunningRequests(1, () => Date.now());
 	return async () => {
 		const { promise, resolve } = Promise.withResolvers<void>();
 		await requests.begin("acme", promise, wait);

@@ -1,6 +1,7 @@
 /** Export of requests to a collector of OpenTelemetry. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { FairLine } from "../../../src/core/fair-line.ts";
 import { Gateways } from "../../../src/gateways/client/gateways.ts";
 import { OtelExporter } from "../../../src/gateways/client/otel-exporter.ts";
 import { DEFAULT_SETTINGS } from "../../../src/gateways/settings.ts";
@@ -32,6 +33,7 @@ async function gateway(collect: (request: Request) => Response | Promise<Respons
 	const background: Promise<unknown>[] = [];
 	const failures: unknown[] = [];
 	const otelExporter = new OtelExporter({
+		exportLine: new FairLine({ name: "exports", max: 10, now: () => 0 }),
 		now: () => NOW,
 		wait: async () => {},
 		waitUntil: (work) => void background.push(work),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FairQueue, type Queued } from "../../src/pools/fair-queue.ts";
+import { FairQueue, type Queued } from "../../src/core/fair-queue.ts";
 
 interface Item extends Queued {
 	name: string;
