@@ -1,11 +1,11 @@
 /**
  * Watches the free space of the disk with the accounts, because a Worker cannot. The workers stop writing logs, caches, resumable streams
  * and stored responses while less than the reserve is free, or while the folder cannot be written: the disk is read-only after an error, the
- * rights were changed, or it has no room for further files. Only a write finds all of these. It is asynchronous, because this process also
- * passes the connections, which a disk that hangs must not stop.
+ * rights were changed, or it has no room for further files. Only a write finds all of these. A disk that does not answer, as one of a network, cannot
+ * be written either. Nothing here waits for the disk synchronously, because this process also passes the connections.
  */
 import { sendCounts } from "../scripts/connections/send-counts.ts";
-import { type Disk, diskOf } from "../scripts/disk.ts";
+import { type Disk, readDisk } from "../scripts/disk.ts";
 import { cannotBeWritten, codeOf, isDiskFull, isOutOfFiles } from "../scripts/file-failure.ts";
 import { writeFailure } from "../scripts/write-failure.ts";
 import { DISK_CLASS } from "../src/core/disk-space.ts";
@@ -14,16 +14,21 @@ import type { Log } from "./log.ts";
 const CHECK_MS = 1_000;
 /** Every so many checks the workers get the state again, and the folder is written. */
 const REPEAT_CHECKS = 5;
+/** A look at the disk that takes so many checks hangs. */
+const HANG_CHECKS = 5;
+const HANGS = new Error(`the disk has not answered for ${(HANG_CHECKS * CHECK_MS) / 1_000} seconds`);
 const MIB = 1024 * 1024;
 
 export interface DiskWatch {
 	folder: string;
+	/** At the start. */
+	disk: Disk;
 	/** Of the entrypoint `Connections` of each worker. */
 	sockets: readonly string[];
 	/** It may change. */
 	reserveBytes(): number;
 	log: Log;
-	read?: (folder: string) => Disk;
+	read?: (folder: string) => Promise<Disk>;
 	/** Writes a file. Resolves to the error of the system. Never rejects. */
 	write?: (folder: string) => Promise<Error | undefined>;
 }
@@ -31,48 +36,57 @@ export interface DiskWatch {
 /** Returns a function that ends the watch. */
 export function watchDisk({
 	folder,
+	disk: initial,
 	sockets,
 	reserveBytes,
 	log,
-	read = diskOf,
+	read = readDisk,
 	write = writeFailure,
 }: DiskWatch): () => void {
+	let disk = initial;
 	let state: DiskState = "writable";
 	let failure: Error | undefined;
-	let isWriting = false;
 	let checks = 0;
-	let disk = read(folder);
-	const tryWrite = async (): Promise<void> => {
-		if (isWriting) return;
-		isWriting = true;
-		const result = await write(folder);
-		isWriting = false;
-		if (!isOutOfFiles(result)) failure = result;
-	};
-	const check = (): void => {
+	/** Checks since the look that is under way has begun. */
+	let waited: number | undefined;
+	const report = (isRepeated: boolean): void => {
 		const { total, free } = disk;
 		const reserve = reserveBytes();
-		const isRepeated = checks++ % REPEAT_CHECKS === 0;
 		const before = state;
 		state = stateOf(free < reserve, failure);
 		if (state !== before) log.error(messageOf(state, { folder, free, reserve, failure }));
-		if (state !== before || isRepeated) {
-			const limit = state === "unwritable" ? 0 : total - reserve;
-			const report = { name: DISK_CLASS, used: total - free, limit, refused: 0 };
-			for (const socket of sockets) sendCounts(socket, { counts: [report] });
-		}
-		// The next check has the result.
-		if (isRepeated || failure) void tryWrite();
+		if (state === before && !isRepeated) return;
+		const limit = state === "unwritable" ? 0 : total - reserve;
+		const report = { name: DISK_CLASS, used: total - free, limit, refused: 0 };
+		for (const socket of sockets) sendCounts(socket, { counts: [report] });
 	};
-	check();
-	const timer = setInterval(() => {
+	/** One at a time: a look that hangs keeps a thread of the process. */
+	const look = async (writes: boolean): Promise<void> => {
+		let found: Error | undefined;
 		try {
-			disk = read(folder);
+			disk = await read(folder);
+			found = writes ? await write(folder) : undefined;
 		} catch (error) {
-			failure = error as Error;
+			found = error as Error;
 		}
-		check();
-	}, CHECK_MS);
+		if (!isOutOfFiles(found) && (writes || found || failure === HANGS)) failure = found;
+	};
+	const check = async (): Promise<void> => {
+		const isRepeated = checks++ % REPEAT_CHECKS === 0;
+		if (waited === undefined) {
+			waited = 0;
+			const isFirst = checks === 1;
+			if (isFirst) report(true);
+			await look(isRepeated || failure !== undefined);
+			waited = undefined;
+			report(isRepeated && !isFirst);
+			return;
+		}
+		if (++waited >= HANG_CHECKS) failure = HANGS;
+		report(isRepeated);
+	};
+	void check();
+	const timer = setInterval(() => void check(), CHECK_MS);
 	timer.unref();
 	return () => clearInterval(timer);
 }

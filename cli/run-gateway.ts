@@ -52,8 +52,8 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 	const { log, host, port } = options;
 	process.umask(OWNER_ONLY);
 	// 0 on file systems without a size.
-	const { total } = diskOf(options.state);
-	const machine = total > 0 ? { DISK_BYTES: String(total) } : {};
+	const disk = diskOf(options.state);
+	const machine = disk.total > 0 ? { DISK_BYTES: String(disk.total) } : {};
 	const readVariables = (): GatewayVariables => {
 		const { vars, secrets } = options.readVariables();
 		return { vars: { ...machine, ...vars }, secrets };
@@ -92,7 +92,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 		adapterFolders: () => adapterFolders(current.config),
 	});
 	watchDisk({
-		...{ folder: options.state, log },
+		...{ folder: options.state, disk, log },
 		sockets: workers.map(({ connectionsSocket }) => connectionsSocket),
 		reserveBytes: () => current.config.limits.diskReserveBytes,
 	});

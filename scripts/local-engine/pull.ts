@@ -68,7 +68,7 @@ async function pull(weights: Weights, options: PullOptions): Promise<PresentWeig
 		files.map(({ name, size }) => [name, Math.min(size, bytesOnDisk(folder, manifest, name))]),
 	);
 	const sum = (): number => [...done.values()].reduce((all, bytes) => all + bytes, 0);
-	checkDisk(weights.name, total - sum(), folder);
+	await checkDisk(weights.name, total - sum(), folder);
 	writeManifest(folder, manifest);
 	const meter = new ProgressMeter(total, sum());
 	const report = (): void => options.report(meter.read());

@@ -1,6 +1,6 @@
 /** Whether the disk and the memory have room for weights. It is stated before a download and before a start, not after. */
 import { totalmem } from "node:os";
-import { diskOf } from "../disk.ts";
+import { readDisk } from "../disk.ts";
 import { LocalProblem } from "./problem.ts";
 import { sizeText } from "./progress.ts";
 import { FOLDER_SETTING } from "./store.ts";
@@ -37,8 +37,8 @@ export const memoryForRouter = (hasOnnx: boolean): number =>
 	memoryForModels() - (hasOnnx ? memoryForSidecar() : 0);
 
 /** `bytes`: what remains to be written. */
-export function checkDisk(name: string, bytes: number, folder: string): void {
-	const { free, total } = diskOf(folder);
+export async function checkDisk(name: string, bytes: number, folder: string): Promise<void> {
+	const { free, total } = await readDisk(folder);
 	// File systems without a size.
 	if (total === 0 || bytes + DISK_RESERVE_BYTES <= free) return;
 	throw new LocalProblem(

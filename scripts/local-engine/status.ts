@@ -1,5 +1,5 @@
 /** What the operator sees: the weights with their sizes, states and problems, and the room for them. */
-import { diskOf } from "../disk.ts";
+import { readDisk } from "../disk.ts";
 import type { Engines } from "./commands.ts";
 import type { LibraryRow } from "./library.ts";
 import type { ModelState } from "./models.ts";
@@ -21,7 +21,7 @@ export async function statusOf(
 	return {
 		folder: library.folder,
 		memory_bytes: memoryForModels(),
-		disk_free_bytes: diskOf(library.folder).free,
+		disk_free_bytes: (await readDisk(library.folder)).free,
 		models: rows.map((row) => ({
 			...describeRow(row, states),
 			serves: served.flatMap(([id, { weights }]) => (weights === row.weights ? [id] : [])),

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { watchDisk } from "../../../cli/disk-watch.ts";
-import { diskOf } from "../../../scripts/disk.ts";
+import { diskOf, readDisk } from "../../../scripts/disk.ts";
 import { keptBytesOf } from "../../../src/config/capacity.ts";
 import { configure } from "../../../src/config/index.ts";
 
@@ -39,10 +39,11 @@ describe("the watch of the disk", () => {
 		let isBroken = false;
 		const stop = watchDisk({
 			folder: "/state",
+			disk: { total: GIB, free },
 			sockets: [socket],
 			reserveBytes: () => 100 * MIB,
 			log: { error: (line: string) => void lines.push(line) } as never,
-			read() {
+			async read() {
 				if (isBroken) throw Object.assign(new Error("statfs"), { code: "EIO" });
 				return { total: GIB, free };
 			},
@@ -83,12 +84,13 @@ describe("the watch of the disk", () => {
 		const lines: string[] = [];
 		let current: (typeof states)[number] = {};
 		const stop = watchDisk({
-			...{ folder: "/state", sockets: [], reserveBytes: () => 100 },
+			...{ folder: "/state", disk: { total: GIB, free: 500 }, sockets: [], reserveBytes: () => 100 },
 			log: { error: (line: string) => void lines.push(line) } as never,
-			read: () => ({ total: GIB, free: current.free ?? 500 }),
+			read: async () => ({ total: GIB, free: current.free ?? 500 }),
 			write: async () =>
 				current.code ? Object.assign(new Error("write"), { code: current.code }) : undefined,
 		});
+		await vi.advanceTimersByTimeAsync(0);
 		for (current of states) await vi.advanceTimersByTimeAsync(6_000);
 		stop();
 		return lines;
@@ -109,28 +111,62 @@ describe("the watch of the disk", () => {
 		expect(await linesOf([{ code: "EACCES" }, { code }])).toHaveLength(1);
 	});
 
-	it("a write that hangs stops no check, and no second one begins", async () => {
+	it.each(["read", "write"])(
+		"a %s that hangs is a disk that cannot be written, until it answers",
+		async (hanging) => {
+			vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+			const lines: string[] = [];
+			const { promise: hang, resolve: answer } = Promise.withResolvers<void>();
+			const calls = { read: 0, write: 0 };
+			const work = async (name: "read" | "write"): Promise<void> => {
+				calls[name]++;
+				if (name === hanging && calls[name] === 2) await hang;
+			};
+			const stop = watchDisk({
+				...{ folder: "/state", disk: { total: GIB, free: 500 }, sockets: [], reserveBytes: () => 100 },
+				log: { error: (line: string) => void lines.push(line) } as never,
+				read: () => work("read").then(() => ({ total: GIB, free: 500 })),
+				write: () => work("write").then(() => undefined),
+			});
+			await vi.advanceTimersByTimeAsync(20_000);
+			expect(calls[hanging as "read"]).toBe(2);
+			expect(lines).toEqual([
+				expect.stringContaining(
+					"/state cannot be written: the disk has not answered for 5 seconds. Nothing is",
+				),
+			]);
+			answer();
+			await vi.advanceTimersByTimeAsync(2_000);
+			stop();
+			expect(lines).toHaveLength(2);
+			expect(lines[1]).toContain("The disk of /state can be written");
+		},
+	);
+
+	it("a disk that is slow for some seconds changes nothing", async () => {
 		vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
 		const lines: string[] = [];
-		let [free, writes] = [500, 0];
 		const stop = watchDisk({
-			...{ folder: "/state", sockets: [], reserveBytes: () => 100 },
+			...{ folder: "/state", disk: { total: GIB, free: 500 }, sockets: [], reserveBytes: () => 100 },
 			log: { error: (line: string) => void lines.push(line) } as never,
-			read: () => ({ total: GIB, free }),
-			write: () => {
-				writes++;
-				return Promise.withResolvers<undefined>().promise;
+			read: async () => ({ total: GIB, free: 500 }),
+			write: async () => {
+				const { promise, resolve } = Promise.withResolvers<void>();
+				let seconds = 0;
+				const timer = setInterval(() => ++seconds === 4 && resolve(), 1_000);
+				await promise;
+				clearInterval(timer);
+				return undefined;
 			},
 		});
-		await vi.advanceTimersByTimeAsync(20_000);
-		free = 99;
-		await vi.advanceTimersByTimeAsync(1_000);
+		await vi.advanceTimersByTimeAsync(30_000);
 		stop();
-		expect([writes, lines.length]).toEqual([1, 1]);
+		expect(lines).toEqual([]);
 	});
 
-	it("reads the disk of a folder that does not exist yet", () => {
+	it("reads the disk of a folder that does not exist yet", async () => {
 		const { total, free } = diskOf(join(folder, "not", "yet"));
+		expect((await readDisk(join(folder, "not", "yet"))).total).toBe(total);
 		expect(total).toBeGreaterThanOrEqual(free);
 		expect(free).toBeGreaterThan(0);
 	});

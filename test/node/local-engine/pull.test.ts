@@ -410,8 +410,8 @@ describe("a sentence names the cure", () => {
 		);
 	});
 
-	it("of weights that are larger than the disk, before anything is written", () => {
-		expect(() => checkDisk("gpt-oss-20b", 1e18, folder)).toThrow(
+	it("of weights that are larger than the disk, before anything is written", async () => {
+		await expect(checkDisk("gpt-oss-20b", 1e18, folder)).rejects.toThrow(
 			/^gpt-oss-20b needs .+ in .+, and .+ are free for it: make space \(npx ganglion models rm\), or set GANGLION_MODELS to a folder on another disk$/,
 		);
 	});
