@@ -5,6 +5,10 @@
  * A caller that ends its side has left, as servers of Node, Go and nginx also assume. The runtime's connection is closed, which cancels the
  * request. The end alone would not, because the runtime accepts a half-open connection.
  *
+ * What follows an upgrade request is read when the request is answered: it is frames of a websocket, or another request, and only the answer decides
+ * which. A client must wait for the answer (RFC 6455, 4.1). So if the upgrade is refused, the bytes are dropped and the connection ends: a proxy may
+ * have let them through as frames, and as a request they would avoid its rules.
+ *
  * Between two requests the caller stays connected for longer than the runtime does. A request that the caller sends while the runtime closes would
  * get no answer, so the guard closes the runtime's connection before.
  */
@@ -26,6 +30,7 @@ import { WebsocketFrames } from "./websocket-frames.ts";
  * runtime: the gateway reads small bodies before it verifies the token, and that needs a connection too. So it gets 408, also with a wrong token.
  */
 const HELD_BODY_BYTES = 16 * 1024;
+const NO_BYTES = Buffer.alloc(0);
 
 export class GuardedConnection implements Placed {
 	readonly address: string;
@@ -39,6 +44,8 @@ export class GuardedConnection implements Placed {
 	readonly #pace: ConnectionPace;
 	/** The request is complete enough, and waits for the time of its caller: the bytes after it. */
 	#unread: Buffer[] | undefined;
+	/** An upgrade request has no answer: the bytes after it. */
+	#afterUpgrade: Buffer[] | undefined;
 	/** Bytes of a request that is not forwarded yet. */
 	#held: Buffer[] = [];
 	#isForwarding = false;
@@ -131,6 +138,7 @@ export class GuardedConnection implements Placed {
 			if (this.#frames.receive(bytes)) this.close();
 		} else if (this.#isTunnel) this.#forward(bytes);
 		else if (this.#unread) this.#keep(this.#unread, bytes);
+		else if (this.#afterUpgrade) this.#keep(this.#afterUpgrade, bytes);
 		else this.#receiveRequests(bytes);
 	}
 
@@ -144,9 +152,9 @@ export class GuardedConnection implements Placed {
 	#receiveRequests(bytes: Buffer): void {
 		try {
 			let unread = bytes;
-			while (unread.length > 0 && !this.#ending && !this.#isClosed && !this.#unread)
+			while (unread.length > 0 && !this.#ending && !this.#isClosed && !this.#unread && !this.#afterUpgrade)
 				unread = unread.subarray(this.#receivePart(unread));
-			if (unread.length > 0) this.#unread?.push(unread);
+			if (unread.length > 0) (this.#unread ?? this.#afterUpgrade)?.push(unread);
 		} catch (error) {
 			if (!(error instanceof FramingError)) throw error;
 			this.refuse("malformed", error);
@@ -177,6 +185,7 @@ export class GuardedConnection implements Placed {
 
 	#endRequest(): void {
 		if (!this.#request.hasEnded) return;
+		if (this.#request.head?.headers.has("upgrade")) this.#afterUpgrade = [];
 		this.#request.next();
 		this.#isForwarding = false;
 		this.#requestAt = undefined;
@@ -206,7 +215,9 @@ export class GuardedConnection implements Placed {
 		this.#startForwarding(head);
 		this.#endRequest();
 		this.#callerReading.goOn("waiting");
-		if (unread.length > 0) this.#receiveRequests(unread);
+		if (unread.length === 0) return;
+		if (this.#afterUpgrade) this.#keep(this.#afterUpgrade, unread);
+		else this.#receiveRequests(unread);
 	}
 
 	#startForwarding(head: MessageHead): void {
@@ -294,6 +305,16 @@ export class GuardedConnection implements Placed {
 			end: (frame: Buffer, lingering: Lingering) => this.#end(frame, lingering),
 		};
 		this.#frames = new WebsocketFrames(this.#context, connection, bytes);
+		const early = this.#takeAfterUpgrade();
+		if (early.length > 0 && this.#frames.receive(early)) this.close();
+	}
+
+	#takeAfterUpgrade(): Buffer {
+		if (!this.#afterUpgrade) return NO_BYTES;
+		const bytes = Buffer.concat(this.#afterUpgrade);
+		this.#afterUpgrade = undefined;
+		this.#callerReading.goOn("waiting");
+		return bytes;
 	}
 
 	#endAnswer({ isLast, paced, status }: EndedAnswer): void {
@@ -302,7 +323,9 @@ export class GuardedConnection implements Placed {
 		// The runtime needs no more of a body that it has answered.
 		const isEarly = this.#isForwarding && this.#answers.unanswered === 0;
 		const isReserved = this.#isIdle && this.#context.places.isReserved(this);
-		if (isEarly || isLast || isReserved) this.#end();
+		// The request that is upgraded is the last one that the runtime has.
+		const isRefusedUpgrade = this.#isIdle && this.#takeAfterUpgrade().length > 0;
+		if (isEarly || isLast || isReserved || isRefusedUpgrade) this.#end();
 		else this.#waitForRequest();
 	}
 
@@ -330,6 +353,7 @@ export class GuardedConnection implements Placed {
 		this.unreadSince ??= now();
 		this.#held = [];
 		this.#unread = undefined;
+		this.#afterUpgrade = undefined;
 		this.#pace.end();
 		this.#frames?.end();
 		this.#runtime?.leave();

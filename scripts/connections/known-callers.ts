@@ -1,7 +1,7 @@
 /**
- * The callers whose token the gateway has accepted lately. Each has a part of the runtime's time of its own (`pace.ts`); all others share
- * that of their address. The gateway tells the tokens that it has verified: a request with success may have further credentials, which are
- * invented, and a path without a credential answers to any.
+ * The callers whose token the gateway has accepted lately. Each has a part of the runtime's time of its own (`pace.ts`), from all addresses
+ * together; all others share that of their address. The gateway tells the tokens that it has verified: a request with success may have further
+ * credentials, which are invented, and a path without a credential answers to any.
  */
 import { hash } from "node:crypto";
 import { BoundedSet } from "../../src/core/bounded-set.ts";
@@ -59,7 +59,7 @@ export class KnownCallers {
 		const accepted = this.#acceptedOf(credentials);
 		return accepted === undefined
 			? { key: address, weight: WEIGHT_OF_STRANGERS }
-			: { key: `${address} ${accepted}`, weight: 1 };
+			: { key: accepted, weight: 1 };
 	}
 
 	/** Whether one of the credentials is the operator's token. */

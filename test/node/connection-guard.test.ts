@@ -118,7 +118,8 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		const runtime = createServer({ keepAliveTimeout: LONG_MS }, answer);
 		runtime.on("connection", () => accepted++);
 		const upgraded: Upgraded = { sockets: [], bytes: [] };
-		runtime.on("upgrade", ({ url }, socket) => {
+		runtime.on("upgrade", async ({ url }, socket) => {
+			if (url === "/slow") await sleep(50);
 			if (url === "/refused")
 				return void socket.write("HTTP/1.1 401 Unauthorized\r\ncontent-length: 7\r\n\r\nrefused");
 			upgraded.sockets.push(socket as Socket);
@@ -248,7 +249,7 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 				held.write(requests(1, "/held"));
 				await expect.poll(() => callers.isKnown([sha256(TOKEN)])).toBe(true);
 				pace.probed(BEHIND_MS);
-				pace.use({ key: `${CALLER} ${sha256(TOKEN)}`, weight: 1 }, 10_000);
+				pace.use({ key: `${sha256(TOKEN)}`, weight: 1 }, 10_000);
 				return { ...before, pace };
 			}
 
@@ -761,6 +762,61 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		expect(guard.counts().sockets.used).toBe(1);
 		open.destroy();
 		for (const socket of refused) socket.destroy();
+	});
+
+	describe("what a caller sends after an upgrade request, before its answer", () => {
+		const UPGRADE = "HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n";
+		const SMUGGLED = "GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n";
+
+		it.each([
+			["together with it", (frame: Buffer) => [Buffer.concat([Buffer.from(`GET /slow ${UPGRADE}`), frame])]],
+			["in pieces", (frame: Buffer) => [`GET /slow ${UPGRADE}`, frame.subarray(0, 3), frame.subarray(3)]],
+		])("is frames if the upgrade is accepted: %s", async (_, pieces) => {
+			const { port, upgraded } = await guarded(4);
+			const socket = await connect(port);
+			const frame = binaryFrame(Buffer.from(SMUGGLED));
+			const echoed = receives(socket, "/smuggled");
+			for (const piece of pieces(frame)) {
+				socket.write(piece);
+				await sleep(5);
+			}
+			await echoed;
+			expect(Buffer.concat(upgraded.bytes)).toEqual(frame);
+			socket.destroy();
+		});
+
+		it("is no frame that the runtime cannot read", async () => {
+			const { port, upgraded } = await guarded(4);
+			const socket = await connect(port);
+			socket.write(`GET /slow ${UPGRADE}${SMUGGLED}`);
+			const answer = await received(socket);
+			expect(answer).toMatch(/^HTTP\/1\.1 101 /);
+			expect(answer).not.toContain("smuggled");
+			expect(Buffer.concat(upgraded.bytes)).toHaveLength(0);
+		});
+
+		it.each(["websocket", "h2c"])(
+			"is not read, and ends the connection, if %s is refused",
+			async (protocol) => {
+				const { port, accepted } = await guarded(4);
+				const before = accepted();
+				const socket = await connect(port);
+				socket.write(`GET /refused ${UPGRADE.replace("websocket", protocol)}${SMUGGLED}`);
+				const answer = await received(socket);
+				expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+				expect(answer).not.toContain("smuggled");
+				expect(accepted()).toBe(before + 1);
+			},
+		);
+
+		it("waits in the connection if it is much, and none of it is lost", async () => {
+			const { port, upgraded } = await guarded(4);
+			const socket = await connect(port);
+			const frame = binaryFrame(Buffer.alloc(1024 * 1024, "x"));
+			socket.resume().write(Buffer.concat([Buffer.from(`GET /slow ${UPGRADE}`), frame]));
+			await expect.poll(() => Buffer.concat(upgraded.bytes).equals(frame), { timeout: 5_000 }).toBe(true);
+			socket.destroy();
+		});
 	});
 
 	async function webSocketOf(port: number): Promise<Socket> {
