@@ -16,6 +16,8 @@ const HAS_USAGE = /"usage"\s*:\s*\{/;
 
 const NO_TOKENS: Usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
+type DataEvent = Exclude<StreamEvent, { comment: string }>;
+
 interface UsageFrames {
 	/** Returns the events to send. */
 	pass(piece: EventPiece): EventPiece;
@@ -26,15 +28,9 @@ interface UsageFrames {
 export function usageFrames(call: TaskCall, model: Model, progress: Progress): UsageFrames {
 	let counted = false;
 	let isUnchanged = true;
-	let latest: StreamEvent | undefined;
+	let latest: DataEvent | undefined;
 
-	const chunkIn = (event: StreamEvent): Record<string, unknown> | undefined => {
-		if ("comment" in event) return undefined;
-		const value = event.value ?? parseJson(event.data);
-		return isRecord(value) ? value : undefined;
-	};
-	const bounded = (event: StreamEvent): StreamEvent => {
-		if ("comment" in event) return event;
+	const bounded = (event: DataEvent): DataEvent => {
 		if (event.value === undefined && !HAS_USAGE.test(event.data)) return event;
 		const chunk = chunkIn(event);
 		if (!chunk || !isRecord(chunk.usage)) return event;
@@ -57,8 +53,8 @@ export function usageFrames(call: TaskCall, model: Model, progress: Progress): U
 		ownPrompt ??= toUsage(measured()).prompt_tokens;
 		return { ...sent, prompt_tokens: ownPrompt, total_tokens: ownPrompt + sent.completion_tokens };
 	};
-	const own = (): StreamEvent => {
-		const { id, created, model: name } = (latest && chunkIn(latest)) ?? {};
+	const own = (last: DataEvent): DataEvent => {
+		const { id, created, model: name } = chunkIn(last) ?? {};
 		const usage = toUsage(measured());
 		return eventOf({ id, object: "chat.completion.chunk", created, model: name, choices: [], usage });
 	};
@@ -66,19 +62,19 @@ export function usageFrames(call: TaskCall, model: Model, progress: Progress): U
 		let changed = false;
 		const events: StreamEvent[] = [];
 		for (const event of piece.events) {
-			if (event instanceof DeltaEvent) {
-				// Has no usage.
-				latest = event;
+			if (event instanceof DeltaEvent) latest = event;
+			// None of these has a usage.
+			if (event instanceof DeltaEvent || "comment" in event) {
 				events.push(event);
 				continue;
 			}
-			const isEnd = !("comment" in event) && isDone(event.data);
+			const isEnd = isDone(event.data);
 			if (isEnd && !counted && latest) {
-				events.push(own());
+				events.push(own(latest));
 				changed = true;
 			}
 			const next = isEnd ? event : bounded(event);
-			if (!("comment" in event)) latest = next;
+			latest = next;
 			changed ||= next !== event;
 			events.push(next);
 		}
@@ -87,6 +83,11 @@ export function usageFrames(call: TaskCall, model: Model, progress: Progress): U
 		return pieceOf(events);
 	};
 	return { pass, isUnchanged: () => isUnchanged };
+}
+
+function chunkIn(event: DataEvent): Record<string, unknown> | undefined {
+	const value = event.value ?? parseJson(event.data);
+	return isRecord(value) ? value : undefined;
 }
 
 /** Whether the chunk is a part of an answer that has not finished. */
@@ -101,7 +102,7 @@ function isAsSent(sent: unknown, usage: object): boolean {
 	return true;
 }
 
-const eventOf = (value: object): StreamEvent => ({ data: JSON.stringify(value), value });
+const eventOf = (value: object): DataEvent => ({ data: JSON.stringify(value), value });
 
 const pieceOf = (events: readonly StreamEvent[]): EventPiece => ({
 	events,
