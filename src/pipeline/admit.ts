@@ -3,7 +3,7 @@
  * the request against its rates and reserves what it may cost. The exchange then holds the reservation and settles it when it
  * ends. A reservation that is never settled is charged in full some time after `holdMs`; a late settlement replaces the charge.
  */
-import type { Admission, AdmissionGrant, Ledgers } from "../accounts/admission.ts";
+import type { Admission, AdmissionGrant } from "../accounts/admission.ts";
 import { GatewayRequired } from "../accounts/bound-gateway.ts";
 import { toAiError } from "../core/errors.ts";
 import type { Model } from "../models/model.ts";
@@ -22,10 +22,10 @@ export async function admit(
 	exchange: Exchange,
 	request: AdmissionRequest,
 	{ call, model, routed, estimated }: Pick<EstimatedRun, "call" | "model" | "routed" | "estimated">,
-	{ ledgers, limits }: Pick<PipelineServices, "ledgers" | "limits">,
+	{ limits }: Pick<PipelineServices, "limits">,
 ): Promise<TaskCall> {
 	const admission = admissionOf(request, { model, routed, estimated }, limits);
-	const { outputTokens } = await admitExchange(exchange, { admission, model }, ledgers);
+	const { outputTokens } = await admitExchange(exchange, { admission, model });
 	// An engine that receives the output limit cannot cost more than was reserved.
 	return outputTokens === undefined ? call : boundOutput(call, outputTokens);
 }
@@ -34,11 +34,10 @@ export async function admit(
 export async function admitExchange(
 	exchange: Exchange,
 	{ admission, model }: { admission: Admission; model: Model },
-	ledgers: Ledgers,
 ): Promise<AdmissionGrant> {
 	const place = exchange.reserve(admission, model);
 	if (place) await place;
-	const ledger = ledgers.of(exchange.account);
+	const { ledger } = exchange;
 	try {
 		const granted = ledger.admitFromLease(admission) ?? (await ledger.admit(admission));
 		exchange.admit(granted);

@@ -24,6 +24,8 @@ export type ExchangeState = "received" | "reserved" | "admitted" | "streaming" |
 /** How an answer ended: complete, cancelled by the caller, or interrupted by a failure. */
 export type AnswerOutcome = Exclude<Outcome, "failed" | "expired">;
 
+type RequestLedger = Pick<AccountLedger, "admit" | "admitFromLease" | "settle">;
+
 interface ExchangeServices {
 	now(): number;
 	/**
@@ -31,8 +33,7 @@ interface ExchangeServices {
 	 * are under way.
 	 */
 	waitUntil(promise: Promise<unknown>, account?: string): Promise<void> | void;
-	/** The exchange is admitted and settled by the same ledger. */
-	ledgers: { of(account: string): Pick<AccountLedger, "settle"> };
+	ledgers: { of(account: string): RequestLedger };
 	observers: readonly ExchangeObserver[];
 }
 
@@ -47,6 +48,8 @@ const MAX_DELIVERY_MS = 60_000;
 export class Exchange implements ExchangeFacts {
 	readonly id: string;
 	readonly account: string;
+	/** Admits the request, and settles it. */
+	readonly ledger: RequestLedger;
 	/** Epoch milliseconds. */
 	readonly startedAt: number;
 	readonly attempts: Attempt[] = [];
@@ -71,6 +74,7 @@ export class Exchange implements ExchangeFacts {
 	) {
 		this.id = id;
 		this.account = caller.account;
+		this.ledger = services.ledgers.of(caller.account);
 		this.#credentialVerified = caller.verified ?? false;
 		this.startedAt = services.now();
 		this.#services = services;
@@ -252,7 +256,7 @@ export class Exchange implements ExchangeFacts {
 					...(firstTokenAt !== undefined && { firstTokenMs: firstTokenAt - this.startedAt }),
 				},
 			};
-		if (settled) this.#services.ledgers.of(this.account).settle(settled.settlement);
+		if (settled) this.ledger.settle(settled.settlement);
 		const unreported = failure && !this.#reported.includes(failure) ? failure : undefined;
 		for (const observer of this.#observers) {
 			if (settled) observer.settled?.(this, settled);

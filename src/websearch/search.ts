@@ -38,7 +38,7 @@ export async function search(
 	const served: Served = { backend: provider.name, model: provider.model.id, attempts: 1, wasted: [] };
 	try {
 		const admission = admissionOf(request, provider, services);
-		await admitExchange(exchange, { admission, model: provider.model }, services.ledgers);
+		await admitExchange(exchange, { admission, model: provider.model });
 		const items = await found(request, chosen, services);
 		exchange.complete("ok", { measured: exact({}), served });
 		return items;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Admission, AdmissionGrant } from "../../src/accounts/admission.ts";
-import type { Accounts } from "../../src/accounts/client/ledgers-services.ts";
+import type { AccountLedger, Admission, AdmissionGrant } from "../../src/accounts/admission.ts";
 import { configure } from "../../src/config/index.ts";
 import { AiError, type FailureKey } from "../../src/core/errors.ts";
 import { Catalog } from "../../src/models/catalog.ts";
@@ -191,19 +190,17 @@ describe("admission", () => {
 describe("admit", () => {
 	/** Admits a request with an account's object of the test. */
 	const admitWith = async (
-		ledger: object,
+		ledger: Pick<AccountLedger, "admit">,
 		{ variables = {}, call = CHAT }: { variables?: object; call?: TaskCall } = {},
 	) => {
 		const config = configure({ ...variables });
-		const { exchange } = observedExchange();
-		const services = { ledgers: { of: () => ledger } as unknown as Accounts, limits: config.limits };
-		const admitted = admit(exchange, REQUEST, await prepared(LLAMA, call, config), services);
+		const { exchange } = observedExchange({ ledger });
+		const admitted = admit(exchange, REQUEST, await prepared(LLAMA, call, config), config);
 		return { exchange, admitted };
 	};
 	const admissionFor = async (variables: Record<string, unknown>): Promise<Admission> => {
 		const seen: Admission[] = [];
 		const ledger = {
-			admitFromLease: () => undefined,
 			admit: async (asked: Admission) => {
 				seen.push(asked);
 				return {};
@@ -229,7 +226,6 @@ describe("admit", () => {
 	])("takes a credential as verified if the account has answered: %s", async (key, credentialVerified) => {
 		const refusal = new AiError(key);
 		const { admitted, exchange } = await admitWith({
-			admitFromLease: () => undefined,
 			admit: () => Promise.reject(refusal),
 		});
 		await expect(admitted).rejects.toBe(refusal);
@@ -238,7 +234,7 @@ describe("admit", () => {
 
 	describe("whose output the account bounds", () => {
 		const boundedCall = async (granted: AdmissionGrant, call: TaskCall = CHAT): Promise<TaskCall> => {
-			const ledger = { admitFromLease: () => undefined, admit: async () => granted };
+			const ledger = { admit: async () => granted };
 			return (await admitWith(ledger, { call })).admitted;
 		};
 		const maxTokens = (call: TaskCall) =>

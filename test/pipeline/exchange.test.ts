@@ -12,7 +12,9 @@ if (!model) throw new Error("no model");
 const SIGNAL = new AbortController().signal;
 const served = { backend: "engine", model: "m", attempts: 2, wasted: [] };
 /** It settles nothing. */
-const NO_LEDGERS = { of: () => ({ settle: () => {} }) };
+const NO_LEDGERS = {
+	of: () => ({ admit: async () => ({}), admitFromLease: () => undefined, settle: () => {} }),
+};
 const measured = { quantities: { inputTokens: 3, outputTokens: 2 }, estimated: false };
 
 function clocked(admission?: object) {

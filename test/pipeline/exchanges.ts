@@ -1,6 +1,6 @@
 /** Exchanges for tests of single steps, with what their observers receive. */
-import type { Admission, Settlement } from "../../src/accounts/admission.ts";
-import type { AiError } from "../../src/core/errors.ts";
+import type { AccountLedger, Admission, Settlement } from "../../src/accounts/admission.ts";
+import { AiError } from "../../src/core/errors.ts";
 import { openaiChat } from "../../src/dialects/chat/openai-route.ts";
 import { adHocModel } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
@@ -38,6 +38,8 @@ export interface ExchangeOptions {
 	logged?: [id: string, code: number][];
 	/** Absent: the request has not asked its account yet. */
 	admission?: Partial<Admission>;
+	/** What the account's object answers. Absent: it admits nothing. */
+	ledger?: Pick<AccountLedger, "admit">;
 }
 
 export function observedExchange({
@@ -46,6 +48,7 @@ export function observedExchange({
 	now = () => 0,
 	logged = [],
 	admission,
+	ledger = { admit: () => Promise.reject(new AiError("ledgerUnavailable")) },
 }: ExchangeOptions = {}): Observed {
 	const settled: Settlement[] = [];
 	const released: Promise<unknown>[] = [];
@@ -56,7 +59,13 @@ export function observedExchange({
 		{
 			now,
 			waitUntil: (promise) => void released.push(promise),
-			ledgers: { of: () => ({ settle: (settlement) => void settled.push(settlement) }) },
+			ledgers: {
+				of: () => ({
+					...ledger,
+					admitFromLease: () => undefined,
+					settle: (settlement) => void settled.push(settlement),
+				}),
+			},
 			observers: [
 				{
 					attemptFailed: (_, failure) => log(failure),
