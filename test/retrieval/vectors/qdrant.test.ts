@@ -11,21 +11,26 @@ import { qdrantServer } from "./qdrant-server.ts";
 const API_KEY = "qdrant-secret";
 const server = qdrantServer({ apiKey: API_KEY });
 
-const services = (fetch: typeof globalThis.fetch = server.fetch): StoreServices => ({
-	fetch,
+const services = (
+	fetch: typeof globalThis.fetch = server.fetch,
+	now: () => number = Date.now,
+): StoreServices => ({
+	...{ fetch, now },
 	connect: () => {
 		throw new Error("no connection");
 	},
-	now: Date.now,
 	wait: async () => {},
 });
 
-const open = (shape: VectorShape, { apiKey = API_KEY, fetch = server.fetch } = {}): VectorStore => {
+const open = (
+	shape: VectorShape,
+	{ apiKey = API_KEY, fetch = server.fetch, now = Date.now } = {},
+): VectorStore => {
 	const index = { ...shape, name: "docs", store: "q", createdAt: 0, modifiedAt: 0, delayMs: 0 };
 	const setting = { kind: "qdrant", url: "http://qdrant:6333", prefix: "ganglion_", apiKey } as const;
 	return qdrant(
 		setting,
-		services(fetch),
+		services(fetch, now),
 	)({ index: { ...index, object: `local/${crypto.randomUUID()}` }, name: "q" });
 };
 
@@ -45,6 +50,35 @@ describe("the kind qdrant", () => {
 		expect(server.collections.get("ganglion_indexes")?.points.size).toBe(states - 1);
 		expect([...server.collections.keys()]).toEqual([...new Set([...before, "ganglion_indexes"])]);
 		await expect(store.info()).rejects.toMatchObject({ code: 3000 });
+	});
+
+	it("lists without a write, and keeps a deleted vector for an hour, until the next write", async () => {
+		let time = 1_800_000_000_000;
+		const store = open({ dimensions: 2, metric: "cosine" }, { now: () => time });
+		await store.create();
+		const vectors = ["a", "b", "c", "d"].map((id) => ({ id, values: [1, 2] }));
+		await put(store, "insert", ...vectors);
+		const pointsOf = (): number | undefined => [...server.collections.values()].at(-1)?.points.size;
+		server.requests.length = 0;
+		const first = await store.list({ count: 2 });
+		const READS = /^(?:GET|POST) .*\/points(?:\/(?:count|scroll|query))?$/;
+		expect(server.requests.filter((request) => !READS.test(request))).toEqual([]);
+		time += 1_000;
+		await store.write({ id: "m", operation: "delete", ids: vectors.map(({ id }) => id) });
+		expect(await store.info()).toMatchObject({ vectorCount: 0 });
+		const cursor = first.next?.cursor ?? "";
+		expect((await store.list({ count: 2, cursor })).ids).toHaveLength(2);
+		expect((await store.list({ count: 2 })).ids).toEqual([]);
+		time += 59 * 60_000;
+		await put(store, "insert", { id: "e", values: [1, 2] });
+		expect(pointsOf()).toBe(5);
+		time += 2 * 60_000;
+		await put(store, "insert", { id: "f", values: [1, 2] });
+		expect(pointsOf()).toBe(2);
+		server.requests.length = 0;
+		await put(store, "insert", { id: "g", values: [1, 2] });
+		expect(server.requests.filter((request) => request.includes("/points/delete"))).toEqual([]);
+		await store.drop();
 	});
 
 	it("divides a write that is larger than a server accepts", async () => {

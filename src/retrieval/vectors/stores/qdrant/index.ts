@@ -2,7 +2,10 @@
  * The kind `qdrant`: a Qdrant server of version 1.10 or newer. Each index has a collection, and a point of a common collection has its state. A
  * search is approximate in a large collection, by the server's HNSW index.
  *
- * A write of more than {@link WRITE_BYTES} goes in several requests, and becomes visible part by part. If one fails, the parts before it stay.
+ * A list shows the vectors of its beginning for an hour, and writes nothing: a vector that is deleted stays for this hour, as deleted, until the next
+ * write of the index after it.
+ *
+ * A write of more than 24 MB goes in several requests, and becomes visible part by part. If one fails, the parts before it stay.
  */
 import { cursorOf, readCursor, SNAPSHOT_MS } from "../../cursor.ts";
 import { tooManyMetadataIndexes } from "../../failures.ts";
@@ -33,6 +36,7 @@ import { QdrantApi, type QdrantPoint } from "./api.ts";
 import type { QdrantCondition } from "./conditions.ts";
 import { filterOf, LIVE, propertyField } from "./filter.ts";
 import {
+	byBytes,
 	FIELDS,
 	fieldsOf,
 	indexedMetadata,
@@ -47,8 +51,6 @@ import {
 } from "./points.ts";
 import { type QdrantState, StatePoint } from "./state-point.ts";
 
-/** A server accepts 32 MiB in a request, unless its configuration has another limit. */
-const WRITE_BYTES = 24_000_000;
 /** Candidates of a search in the HNSW index. A query has at most 100 results. */
 const EF_SEARCH = 200;
 const FLOAT_BYTES = 4;
@@ -114,9 +116,10 @@ class QdrantStore implements VectorStore {
 		const now = this.#services.now();
 		const time = nextTime(now);
 		if ("index" in mutation) await this.#changeProperties(mutation.operation, mutation.index, state);
-		else if ("ids" in mutation) await this.#remove(mutation.ids, time, state);
+		else if ("ids" in mutation) await this.#remove(mutation.ids, time);
 		else for (const batch of mutation.batches) await this.#put(mutation.operation, batch, { time, state });
-		await this.#state.change({ processedAt: now, processedMutation: mutation.id });
+		const deletedAt = await this.#removeExpired(mutation, state.deletedAt);
+		await this.#state.change({ deletedAt, processedAt: now, processedMutation: mutation.id });
 		const { index, written } = this.#external;
 		if (written) {
 			const vectors = await this.#count([LIVE]);
@@ -182,20 +185,22 @@ class QdrantStore implements VectorStore {
 		);
 	}
 
-	/** While a list may continue, deleted vectors stay as such. */
-	async #remove(ids: readonly string[], time: number, { listedUntil }: QdrantState): Promise<void> {
+	async #remove(ids: readonly string[], time: number): Promise<void> {
+		const filter = { must: [{ has_id: ids.map(pointId) }, LIVE] };
+		const body = { payload: { deleted: time }, filter };
+		await this.#api.call("POST", `/${this.#collection}/points/payload?wait=true`, body);
+	}
+
+	/** Removes vectors whose deletion is an hour ago. Returns when the latest of those that stay was deleted, 0 without any. */
+	async #removeExpired(mutation: Mutation, deletedAt: number): Promise<number> {
 		const now = this.#services.now();
-		const points = ids.map(pointId);
-		const path = `/${this.#collection}/points`;
-		if (listedUntil > now) {
-			const filter = { must: [{ has_id: points }, LIVE] };
-			await this.#api.call("POST", `${path}/payload?wait=true`, { payload: { deleted: time }, filter });
-		} else await this.#api.call("POST", `${path}/delete?wait=true`, { points });
-		if (listedUntil === 0) return;
+		const removes = "ids" in mutation;
+		const areAllExpired = deletedAt <= now - SNAPSHOT_MS;
+		if (!removes && (deletedAt === 0 || !areAllExpired)) return deletedAt;
 		const expired = { gt: 0, lte: (now - SNAPSHOT_MS) * MICROSECONDS };
-		const filter = { must: [{ key: "deleted", range: expired }] };
-		await this.#api.call("POST", `${path}/delete?wait=true`, { filter });
-		if (listedUntil <= now - SNAPSHOT_MS) await this.#state.change({ listedUntil: 0 });
+		const body = { filter: { must: [{ key: "deleted", range: expired }] } };
+		await this.#api.call("POST", `/${this.#collection}/points/delete?wait=true`, body);
+		return removes ? now : 0;
 	}
 
 	async query(query: VectorQuery): Promise<VectorMatch[]> {
@@ -241,7 +246,8 @@ class QdrantStore implements VectorStore {
 
 	/** In the order of the points. */
 	async list({ count, cursor }: VectorListQuery): Promise<VectorPage> {
-		const { listedUntil } = await this.#state.read();
+		// The index exists.
+		await this.#state.read();
 		const { object } = this.#external.index;
 		const now = this.#services.now();
 		const position = cursor === undefined ? undefined : readCursor(cursor, { object, now });
@@ -252,8 +258,6 @@ class QdrantStore implements VectorStore {
 			{ should: [LIVE, { key: "deleted", range: { gt: snapshot } }] },
 		];
 		const totalCount = await this.#count(must);
-		if (!position && totalCount > count && listedUntil < expiresAt)
-			await this.#state.change({ listedUntil: expiresAt });
 		const result = (await this.#api.call("POST", `/${this.#collection}/points/scroll`, {
 			...{ filter: { must }, limit: count, with_payload: ["id"], with_vector: false },
 			...(position && { offset: position.after }),
@@ -275,22 +279,6 @@ function scoreOf({ score = 0 }: QdrantPoint, metric: VectorMetric): number {
 	if (metric === "cosine") return Math.max(-1, Math.min(1, score));
 	// Not -0.
 	return metric === "dot-product" ? 0 - score : score;
-}
-
-function* byBytes(texts: readonly string[]): Generator<string[]> {
-	let part: string[] = [];
-	let bytes = 0;
-	for (const text of texts) {
-		const added = Buffer.byteLength(text) + 1;
-		if (bytes + added > WRITE_BYTES && part.length > 0) {
-			yield part;
-			part = [];
-			bytes = 0;
-		}
-		part.push(text);
-		bytes += added;
-	}
-	if (part.length > 0) yield part;
 }
 
 export const qdrant =

@@ -8,6 +8,9 @@ import type { QdrantPoint } from "./api.ts";
 import { propertyField } from "./filter.ts";
 import { ORDER_PARTS, orderField, orderOf } from "./text-order.ts";
 
+/** A server accepts 32 MiB in a request, unless its configuration has another limit. */
+const WRITE_BYTES = 24_000_000;
+
 const DISTANCES = { cosine: "Cosine", euclidean: "Euclid", "dot-product": "Dot" } as const;
 /** The values as they were sent. */
 export const VALUES = "values";
@@ -116,3 +119,20 @@ export const indexedMetadata = (
 			return value === undefined ? [] : [[propertyName, value] as const];
 		}),
 	);
+
+/** The texts of points in parts, each for one request. */
+export function* byBytes(texts: readonly string[]): Generator<string[]> {
+	let part: string[] = [];
+	let bytes = 0;
+	for (const text of texts) {
+		const added = Buffer.byteLength(text) + 1;
+		if (bytes + added > WRITE_BYTES && part.length > 0) {
+			yield part;
+			part = [];
+			bytes = 0;
+		}
+		part.push(text);
+		bytes += added;
+	}
+	if (part.length > 0) yield part;
+}

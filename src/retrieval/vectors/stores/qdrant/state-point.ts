@@ -1,6 +1,6 @@
 /**
- * The state of an index: a point of the collection that all indexes of a store have in common. Its fields are changed one by one, so that a
- * mutation and a list do not overwrite each other.
+ * The state of an index: a point of the collection that all indexes of a store have in common. Its fields are changed one by one, so that
+ * two mutations do not overwrite each other.
  */
 import { indexNotFound } from "../../failures.ts";
 import type { NumberedProperties } from "../../properties.ts";
@@ -13,8 +13,8 @@ export interface QdrantState {
 	/** Of the last mutation. Epoch milliseconds. */
 	processedAt?: number;
 	processedMutation?: string;
-	/** Until then a list may continue. Epoch milliseconds. */
-	listedUntil: number;
+	/** Of the latest deletion of vectors that are kept for lists. Epoch milliseconds. 0: none is kept. */
+	deletedAt: number;
 }
 
 export class StatePoint {
@@ -35,7 +35,7 @@ export class StatePoint {
 		await this.#api.require(this.#collection, { vectors: { size: 1, distance: "Dot" } });
 		const found = await this.#api.points(`/${this.#collection}/points`, { ids: [this.#point] });
 		if (found.length > 0) return;
-		const payload = { properties: '{"all":[],"last":0}', listed_until: 0 };
+		const payload = { properties: '{"all":[],"last":0}' };
 		const points = [{ id: this.#point, vector: [0], payload }];
 		await this.#api.call("PUT", `/${this.#collection}/points?wait=true`, { points });
 	}
@@ -50,23 +50,23 @@ export class StatePoint {
 		const body = { ids: [this.#point], with_payload: true };
 		const [point] = await this.#api.points(`/${this.#collection}/points`, body);
 		if (!point) throw indexNotFound(this.#index.name);
-		const { listed_until, processed_at, processed_mutation, properties } = point.payload;
+		const { deleted_at, processed_at, processed_mutation, properties } = point.payload;
 		return {
 			properties: JSON.parse(String(properties)),
-			listedUntil: Number(listed_until),
+			deletedAt: typeof deleted_at === "number" ? deleted_at : 0,
 			...(typeof processed_at === "number" && { processedAt: processed_at }),
 			...(typeof processed_mutation === "string" && { processedMutation: processed_mutation }),
 		};
 	}
 
 	async change({
-		listedUntil,
+		deletedAt,
 		processedAt,
 		processedMutation,
 		properties,
 	}: Partial<QdrantState>): Promise<void> {
 		const payload = {
-			...(listedUntil !== undefined && { listed_until: listedUntil }),
+			...(deletedAt !== undefined && { deleted_at: deletedAt }),
 			...(processedAt !== undefined && { processed_at: processedAt }),
 			...(processedMutation !== undefined && { processed_mutation: processedMutation }),
 			...(properties && { properties: JSON.stringify(properties) }),
