@@ -32,7 +32,10 @@ export type StreamEvent =
 export const textOf = (event: StreamEvent): string =>
 	"comment" in event ? `: ${event.comment}\n\n` : `data: ${event.data}\n\n`;
 
-/** Consecutive complete events of a stream, often one: their bytes, and the parsed events. Either may be empty. */
+/**
+ * Consecutive complete events of a stream, often one: their bytes, and the parsed events. Either may be empty, and both are if a source has
+ * nothing to send yet: who sends the stream pulls again.
+ */
 export interface EventPiece {
 	readonly bytes: Uint8Array;
 	readonly events: readonly StreamEvent[];

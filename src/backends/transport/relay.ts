@@ -22,11 +22,14 @@ const MAX_EARLY_BYTES = 4 * 1024;
  */
 export async function relay(stream: UpstreamStream, eventReader: EventReader): Promise<RelayedStream> {
 	const source = new Relay(stream, eventReader);
-	source.first = await stream.deadline.race(source.pull());
+	await stream.deadline.race(source.begin());
 	return { events: new EventStream(source), progress: eventReader.progress };
 }
 
 type Read = ReadableStreamReadResult<Uint8Array>;
+
+/** What was read completes no event, or only dropped ones. */
+const NOTHING: EventPiece = { bytes: new Uint8Array(), events: [] };
 
 class Relay implements Source<EventPiece> {
 	readonly #deadline: Deadline;
@@ -34,7 +37,7 @@ class Relay implements Source<EventPiece> {
 	readonly #reader: CoalescingReader;
 	readonly #scanner: EventScanner;
 	/** The first output, until it is pulled again. */
-	first: EventPiece | undefined;
+	#first: EventPiece | undefined;
 	/** Comments before the first event. */
 	#early: EventPiece | undefined;
 	/** The stream is over. Its last output comes before its failure. */
@@ -52,12 +55,20 @@ class Relay implements Source<EventPiece> {
 		else deadline.signal.addEventListener("abort", onAbort);
 	}
 
+	/** Waits for the first output. */
+	async begin(): Promise<void> {
+		let piece = await this.pull();
+		while (piece === NOTHING) piece = await this.pull();
+		this.#first = piece;
+	}
+
 	pull(): Promise<EventPiece | undefined> {
-		const { first } = this;
-		this.first = undefined;
+		const first = this.#first;
+		this.#first = undefined;
 		if (first) return Promise.resolve(first);
 		if (this.#ended || this.#scanner.failure) return this.#finish();
-		return this.#read().then(this.#onRead, this.#onReadFailure);
+		this.#scanner.expectRead();
+		return this.#reader.read().then(this.#onRead, this.#onReadFailure);
 	}
 
 	async cancel(): Promise<void> {
@@ -65,37 +76,15 @@ class Relay implements Source<EventPiece> {
 		this.#release(new AiError("aborted"));
 	}
 
-	#read(): Promise<Read> {
-		this.#scanner.expectRead();
-		return this.#reader.read();
-	}
-
-	readonly #onRead = (read: Read): EventPiece | undefined | Promise<EventPiece | undefined> =>
-		this.#take(read) ?? this.#readUntilOutput();
+	readonly #onRead = ({ done, value }: Read): EventPiece | Promise<EventPiece | undefined> => {
+		if (this.#ended) return this.#finish();
+		this.#deadline.pause();
+		return done ? this.#finish() : (this.#outputOf(this.#scanner.push(value)) ?? NOTHING);
+	};
 
 	readonly #onReadFailure = (error: unknown): Promise<EventPiece | undefined> => {
 		this.#end({ error });
 		return this.#finish();
-	};
-
-	/**
-	 * Reads until there is output; otherwise the reader would wait forever. A loop, because promises that resolve to one
-	 * another form a chain that is kept in memory and settled link by link.
-	 */
-	async #readUntilOutput(): Promise<EventPiece | undefined> {
-		while (!this.#ended && !this.#scanner.failure) {
-			const piece = await this.#read().then(this.#take, this.#onReadFailure);
-			if (piece) return piece;
-		}
-		return this.#finish();
-	}
-
-	readonly #take = ({ done, value }: Read): EventPiece | undefined => {
-		if (this.#ended) return undefined;
-		this.#deadline.pause();
-		if (!done) return this.#outputOf(this.#scanner.push(value));
-		this.#end();
-		return undefined;
 	};
 
 	/** Comments are held back until the stream has begun. */
