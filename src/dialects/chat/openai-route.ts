@@ -37,14 +37,19 @@ import { writeOpenAi } from "./openai-write.ts";
 import { chooseTools, functionsToTools, hasFunctions, readOpenAiTools } from "./tools.ts";
 import { costComment } from "./usage.ts";
 
-/** Fields of this route that no model's own route has. All except `guided_json` and `cache_control` are forwarded to the engine. */
-const ROUTE_FIELDS = {
-	guided_json: z.looseObject({}).nullish(),
+/** Fields of this route that are forwarded unchanged. No model's own route has them. */
+const FORWARDED_FIELDS = {
 	verbosity: z.enum(["low", "medium", "high"]).nullish(),
 	prompt_cache_key: z.string().nullish(),
 	prompt_cache_options: z.looseObject({}).nullish(),
 	prompt_cache_retention: z.string().nullish(),
 	safety_identifier: z.string().nullish(),
+};
+
+/** Fields of this route that no model's own route has. */
+const ROUTE_FIELDS = {
+	...FORWARDED_FIELDS,
+	guided_json: z.looseObject({}).nullish(),
 	cache_control: z.unknown().optional(),
 };
 
@@ -74,21 +79,12 @@ export const openaiChat: Dialect = {
 		schema: perModel(schema),
 		read(inputs: z.output<ReturnType<typeof schema>>, model) {
 			checkLora(inputs, model);
-			const { guided_json, verbosity, prompt_cache_key, safety_identifier } = inputs;
+			const { guided_json } = inputs;
 			// vLLM's name for a response format.
 			const guided = guided_json && { type: "json_schema" as const, json_schema: guided_json };
 			const response_format = inputs.response_format ?? guided;
 			const messages = readMessages(inputs.messages, messageRules(model));
 			const chat = readOpenAi({ ...withTools(inputs), response_format }, messages);
-			const { prompt_cache_options, prompt_cache_retention } = inputs;
-			const routeFields = present({
-				verbosity,
-				prompt_cache_key,
-				prompt_cache_options,
-				prompt_cache_retention,
-				safety_identifier,
-			});
-			if (Object.keys(routeFields).length > 0) chat.passthrough = { ...chat.passthrough, ...routeFields };
 			return chatCall(inputs.cache_control ? Object.assign(chat, breakpointOf(inputs)) : chat);
 		},
 	},
@@ -169,7 +165,7 @@ function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
 	};
 }
 
-const PASSED: ReadonlySet<string> = new Set(PASSTHROUGH_FIELDS);
+const PASSED: ReadonlySet<string> = new Set([...PASSTHROUGH_FIELDS, ...Object.keys(FORWARDED_FIELDS)]);
 
 /** The fields that are forwarded unchanged, if there are any. Looks only at those that were sent. */
 function passthroughOf(inputs: object): Record<string, unknown> | undefined {
