@@ -61,9 +61,10 @@ describe("sign-in", () => {
 		const tab = await openTab(serve, "/console/requests?outcome=failed", { expected: /401|503/ });
 		const { page } = tab;
 		await signIn(tab, value);
-		await page.route("**/tokens/verify", (route) => route.fulfill({ status: 503, body: "" }), { times: 1 });
+		await page.route("**/tokens/verify", (route) => route.fulfill({ status: 503, body: "" }));
 		await page.reload();
 		await page.getByText("The gateway answered 503.").waitFor();
+		await page.unrouteAll();
 		await page.getByRole("button", { name: "Try again" }).click();
 		await page.getByText("No request matches these filters.").waitFor();
 		await page.getByRole("button", { name: "Clear filters" }).click();

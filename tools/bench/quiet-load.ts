@@ -124,19 +124,32 @@ async function workOf(
 	return { cpu, ms: spread(answers.map(({ totalMs }) => totalMs)).median };
 }
 
+export interface Clock {
+	/** Milliseconds. */
+	now(): number;
+	wait(milliseconds: number): Promise<unknown>;
+}
+
+const CLOCK: Clock = { now: () => performance.now(), wait };
+
 /** Sends so many requests with the same distance, whether the one before is answered or not. */
-export async function atRate(asks: readonly Ask[], perSecond: number, count: number): Promise<Answered[]> {
+export async function atRate(
+	asks: readonly Ask[],
+	perSecond: number,
+	count: number,
+	clock = CLOCK,
+): Promise<Answered[]> {
 	const agent = agentOf(count);
-	const begun = performance.now();
+	const begun = clock.now();
 	const answers: Promise<Answered>[] = [];
 	for (let sent = 0; sent < count; sent++) {
-		await wait(Math.max(0, begun + (sent * 1000) / perSecond - performance.now()));
+		await clock.wait(Math.max(0, begun + (sent * 1000) / perSecond - clock.now()));
 		const next = asks[sent % asks.length];
 		if (next) answers.push(ask(next, agent));
 	}
 	const all = await Promise.all(answers);
 	// The pause after the last request belongs to it.
-	await wait(1000 / perSecond);
+	await clock.wait(1000 / perSecond);
 	agent.destroy();
 	return all;
 }

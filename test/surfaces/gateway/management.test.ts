@@ -1,6 +1,6 @@
 /** The management API of gateways. */
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { configure } from "../../../src/config/index.ts";
 import { createPersistent } from "../../../src/persistent-services.ts";
@@ -606,16 +606,18 @@ describe("a stored object with an unknown field", () => {
 });
 
 describe("lists of custom providers", () => {
-	const found = async (query: string, start = 0) => {
-		const { send, services } = closedGateway();
-		let now = start;
-		services.now = () => now;
+	afterEach(() => vi.useRealTimers());
+
+	const found = async (query: string) => {
+		const { send } = closedGateway();
+		// The object takes its times from the runtime. Providers of the same millisecond would be in the order of their slugs.
+		vi.useFakeTimers({ toFake: ["Date"] });
 		for (const [slug, name] of [
 			["b", "Second"],
 			["a", "Third"],
 			["c", "First"],
 		]) {
-			now += 1_000;
+			vi.setSystemTime(Date.now() + 1_000);
 			const fields = { slug, name, base_url: "https://models.example.com/v1" };
 			await send("/ai-gateway/custom-providers", ADMIN, json("POST", fields));
 		}
