@@ -62,23 +62,33 @@ export const UNCOUNTED_BYTES = 16 * 1024;
 
 const owners = new AsyncLocalStorage<HoldOwner>();
 
+/** What counts until it is released. `release` may be called again. */
+export interface Hold {
+	release(): void;
+}
+
 /**
- * Who holds buffers, such as a websocket, or a run of durable work, whose code never continues if the runtime resets the object that has
- * called it. The start of that object then releases what the run holds.
+ * Who holds buffers and places, such as a websocket, or a run of durable work, whose code never continues if the runtime resets the object
+ * that has called it. The start of that object then releases what the run holds.
  */
 export class HoldOwner {
-	readonly #holds = new Set<BufferHold>();
+	readonly #holds = new Set<Hold>();
+
+	/** Of the code that runs now. */
+	static get present(): HoldOwner | undefined {
+		return owners.getStore();
+	}
 
 	/** The holds that `work` makes are those of this owner. */
 	run<T>(work: () => T): T {
 		return owners.run(this, work);
 	}
 
-	add(hold: BufferHold): void {
+	add(hold: Hold): void {
 		this.#holds.add(hold);
 	}
 
-	delete(hold: BufferHold): void {
+	delete(hold: Hold): void {
 		this.#holds.delete(hold);
 	}
 
@@ -89,9 +99,9 @@ export class HoldOwner {
 }
 
 /** Bytes that one buffer takes as it grows. */
-export class BufferHold {
+export class BufferHold implements Hold {
 	readonly #account: string;
-	readonly #owner = owners.getStore();
+	readonly #owner = HoldOwner.present;
 	#bytes = 0;
 
 	constructor(account: string) {

@@ -8,9 +8,10 @@
  * that no place is empty while the account admits the next ones.
  */
 import { BoundedMap } from "../../core/bounded-map.ts";
+import { type Hold, HoldOwner } from "../../core/process-counts.ts";
 import { RuntimeDelay } from "../../core/runtime-delay.ts";
-import { settledElsewhere } from "../../core/settled-elsewhere.ts";
 import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
+import { AVERAGE_OF, addTime, type Lane, leavePlace, turnOf } from "./pace-lane.ts";
 import { type JobSettings, jobsOf } from "./settings.ts";
 import { SpacedTimes } from "./spaced-times.ts";
 
@@ -21,7 +22,6 @@ const PAUSE_MS = 2_000;
 const LATE = 1.5;
 /** A difference below it is no sign of load. */
 const LATE_MS = 50;
-const AVERAGE_OF = 20;
 /** Between two lines that take a place, beside live requests. */
 const GAP_MS = 20;
 const MAX_PLACE_WAIT_MS = 10_000;
@@ -49,21 +49,6 @@ const BUSY_MS = 1_000;
 /** Between two batches that try again. Each try costs commits. */
 const RETRY_GAP_MS = 100;
 const MAX_RETRY_MS = 5 * 60_000;
-
-interface Lane {
-	limit: number;
-	/** Lines that have started. */
-	running: number;
-	/** Lines at the backend. */
-	placed: number;
-	/** Lines without a place, the oldest first. */
-	waiting: (() => void)[];
-	/** Average time of a line at the backend. 0: not known. */
-	placeMs: number;
-	answered: number;
-	/** No line starts before. Epoch milliseconds. */
-	pausedUntil: number;
-}
 
 /** Times to the first token of live requests. */
 interface LiveTimes {
@@ -164,6 +149,20 @@ export class Pace {
 		lane.running++;
 		this.#lines.add(ticket);
 		let placedAt: number | undefined;
+		const owner = HoldOwner.present;
+		let hasLeft = false;
+		/** Returns false if the line was lost with its run before. */
+		const leave = (): boolean => {
+			if (hasLeft) return false;
+			hasLeft = true;
+			owner?.delete(hold);
+			this.#lines.delete(ticket);
+			lane.running--;
+			if (placedAt !== undefined) leavePlace(lane);
+			return true;
+		};
+		const hold: Hold = { release: leave };
+		owner?.add(hold);
 		return {
 			take: async (wait) => {
 				const delay = this.#delay();
@@ -178,9 +177,9 @@ export class Pace {
 				placedAt = this.#now();
 			},
 			end: ({ backend, isBusy }) => {
-				lane.running--;
-				this.#lines.delete(ticket);
-				if (placedAt !== undefined) this.#leave(lane, this.#now() - placedAt);
+				if (!leave()) return;
+				// The clock may be set back.
+				if (placedAt !== undefined) addTime(lane, Math.max(1, this.#now() - placedAt));
 				if (backend !== "") this.#backends.set(model, backend);
 				if (isBusy) this.#slowDown(lane);
 				else if (++lane.answered >= lane.limit) {
@@ -189,14 +188,6 @@ export class Pace {
 				}
 			},
 		};
-	}
-
-	/** A line gives its place to the next one. */
-	#leave(lane: Lane, milliseconds: number): void {
-		lane.placed--;
-		lane.waiting.shift()?.();
-		// The clock may be set back.
-		lane.placeMs += (Math.max(1, milliseconds) - lane.placeMs) / (lane.placeMs === 0 ? 1 : AVERAGE_OF);
 	}
 
 	/** Milliseconds before a line may take a place, because of live requests. The next line waits longer. */
@@ -279,13 +270,4 @@ export class Pace {
 		}
 		return lane;
 	}
-}
-
-/** Resolves when another line leaves its place, or with `late`. */
-async function turnOf({ waiting }: Lane, late: Promise<void>): Promise<void> {
-	const turn = settledElsewhere<void>();
-	waiting.push(turn.resolve);
-	await Promise.race([turn.promise, late]);
-	const index = waiting.indexOf(turn.resolve);
-	if (index >= 0) waiting.splice(index, 1);
 }

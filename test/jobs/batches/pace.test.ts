@@ -1,5 +1,6 @@
 /** How many lines run at the same time. */
 import { describe, expect, it } from "vitest";
+import { HoldOwner } from "../../../src/core/process-counts.ts";
 import { RuntimeDelay } from "../../../src/core/runtime-delay.ts";
 import { Pace } from "../../../src/jobs/batches/pace.ts";
 
@@ -45,6 +46,25 @@ describe("the pace of lines", () => {
 		expect(pauses).toEqual([500, 1_000, 1_500]);
 		now += 5_000;
 		expect(pace.isLive).toBe(false);
+	});
+
+	it("gives the places of lines that are lost with their run to others", async () => {
+		const { pace, free } = started();
+		const wait = async (): Promise<void> => {};
+		const run = new HoldOwner();
+		const lost = run.run(() => Array.from({ length: 4 }, (_, i) => pace.start(MODEL, `line-${i}`, SETTINGS)));
+		await Promise.all(lost.slice(1).map((place) => place.take(wait)));
+		expect(free()).toBe(0);
+		run.release();
+		expect(free()).toBe(4);
+		const next = Array.from({ length: 4 }, (_, i) => pace.start(MODEL, `next-${i}`, SETTINGS));
+		await Promise.all(next.map((place) => place.take(wait)));
+		// A line that ends late has no place any more.
+		for (const place of lost) place.end({ backend: "engine", isBusy: true });
+		run.release();
+		expect(free()).toBe(0);
+		next[0]?.end({ backend: "", isBusy: true });
+		expect(pace.pause(MODEL)).toBeGreaterThan(0);
 	});
 
 	it("begins with 4, and grows by one for each round of answers up to the setting", () => {
