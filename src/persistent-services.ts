@@ -162,11 +162,7 @@ export function createPersistent(
 		exact: exactLedger,
 		...checks,
 		longLeases: config.openFiles !== undefined,
-		isOnlyProcess,
-		now,
-		waitUntil,
-		keepAlive,
-		wait,
+		...{ isOnlyProcess, now, waitUntil, keepAlive, wait },
 		log: logFailure,
 	});
 	background.onClose(() => ledgers.flush());
