@@ -36,7 +36,7 @@ const MAX_CALLERS = 10_000;
 
 /** The caller of a connection. */
 export interface PacedCaller {
-	/** The hash of a token that works, or the address. */
+	/** The address, for a credential that works with the credential. */
 	key: string;
 	/** Its part of the time, compared with others. */
 	weight: number;

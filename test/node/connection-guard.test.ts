@@ -249,7 +249,7 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 				held.write(requests(1, "/held"));
 				await expect.poll(() => callers.isKnown([sha256(TOKEN)])).toBe(true);
 				pace.probed(BEHIND_MS);
-				pace.use({ key: `${sha256(TOKEN)}`, weight: 1 }, 10_000);
+				pace.use({ key: `${CALLER} ${sha256(TOKEN)}`, weight: 1 }, 10_000);
 				return { ...before, pace };
 			}
 

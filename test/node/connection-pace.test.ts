@@ -13,7 +13,7 @@ import { WorkerChoice } from "../../scripts/connections/worker-choice.ts";
 const ADDRESS = "10.0.0.1";
 const KIB = 1024;
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
-const keyOf = (token: string): string => `${sha256(token)}`;
+const keyOf = (token: string): string => `${ADDRESS} ${sha256(token)}`;
 
 const headOf = (target: string, token?: string): MessageHead => ({
 	startLine: ["GET", target, "HTTP/1.1"],
