@@ -24,8 +24,12 @@ interface SessionBounds {
 }
 
 export interface BoundedSession extends LiveTranscription {
-	/** Seconds of audio, summed over all channels, if a bound has ended the session. */
-	secondsAtBound(): number | undefined;
+	/** A bound has ended the session. */
+	isAtBound(): boolean;
+	/** Seconds of audio up to the last transcript, summed over all channels. */
+	transcribedSeconds(): number;
+	/** Seconds of audio that were sent, or at least transcribed, summed over all channels. */
+	sentSeconds(): number;
 }
 
 /** Takes over the session. At its bound both of its streams error with an `AiError`. */
@@ -107,6 +111,8 @@ export function boundSession(
 	return {
 		readable: events,
 		writable: commands,
-		secondsAtBound: () => (ending ? Math.max(transcribed, sent) : undefined),
+		isAtBound: () => ending !== undefined,
+		transcribedSeconds: () => transcribed,
+		sentSeconds: () => Math.max(transcribed, sent),
 	};
 }

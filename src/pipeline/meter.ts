@@ -204,25 +204,22 @@ function meterOutputs(
 }
 
 /**
- * Meters a live session. It is charged for the audio that its last event reports; without that event, for the audio up to the
- * last transcript; and if a bound ended it, for all audio that was sent.
+ * Meters a live session. It is charged for the audio that its last event reports. Without that event it is charged for all audio that was sent if
+ * a bound or the caller ended it, also by a token that was revoked, and up to the last transcript if the engine failed.
  */
 function meterSession(
-	{ readable, writable, secondsAtBound }: BoundedSession,
+	{ readable, writable, isAtBound, sentSeconds, transcribedSeconds }: BoundedSession,
 	exchange: Exchange,
 	end: End,
 ): LiveTranscription & Pick<Metered, "cancel"> {
 	let summary: Pick<Extract<TranscriptionEvent, { kind: "ended" }>, "duration" | "channels"> | undefined;
-	let transcribedSeconds = 0;
 	const pass = (event: TranscriptionEvent) => {
 		if (event.kind === "ended") summary = event;
-		else if ("end" in event) transcribedSeconds = Math.max(transcribedSeconds, event.end);
 		return event;
 	};
 	const endSession = (outcome: AnswerOutcome, failure?: AiError) => {
-		const { quantities } = measureLive(
-			summary ?? { duration: secondsAtBound() ?? transcribedSeconds, channels: 1 },
-		);
+		const seconds = isAtBound() || outcome === "cancelled" ? sentSeconds : transcribedSeconds;
+		const { quantities } = measureLive(summary ?? { duration: seconds(), channels: 1 });
 		end(outcome, { quantities, estimated: summary === undefined }, failure);
 	};
 	const source = observe(PulledStream.sourceOf(readable), exchange, endSession, pass);

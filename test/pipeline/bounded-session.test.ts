@@ -51,14 +51,14 @@ describe("a session that a budget limits", () => {
 		const all = read(bounded.readable);
 		const writer = bounded.writable.getWriter();
 		for (let i = 0; i < 3; i++) await writer.write(audio(second));
-		expect(bounded.secondsAtBound() ?? 3).toBe(3);
+		expect([bounded.isAtBound(), bounded.sentSeconds()]).toEqual([false, 3]);
 		await writer.write(audio(second)).catch(() => {});
 		expect((await all).error).toMatchObject({
 			key: "budgetExceeded",
 			description:
 				"This session has received the 3 seconds of audio that were reserved of a daily budget of neurons",
 		});
-		expect(bounded.secondsAtBound()).toBe(3);
+		expect([bounded.isAtBound(), bounded.sentSeconds()]).toEqual([true, 3]);
 	});
 
 	it("uses the engine's duration if the audio's is unknown, for each channel", async () => {
@@ -86,7 +86,7 @@ describe("a session that a budget limits", () => {
 		const { kinds, error } = await read(bounded.readable);
 		expect(kinds).toHaveLength(2);
 		expect(error).toMatchObject({ key: "budgetExceeded" });
-		expect(bounded.secondsAtBound()).toBe(4);
+		expect([bounded.isAtBound(), bounded.sentSeconds()]).toEqual([true, 4]);
 		expect(cancelled).toBe(true);
 	});
 });
@@ -102,7 +102,7 @@ describe("any session", () => {
 		const { kinds, error } = await all;
 		expect(error).toBeUndefined();
 		expect(kinds.at(-1)).toBe("ended");
-		expect(bounded.secondsAtBound()).toBeUndefined();
+		expect(bounded.isAtBound()).toBe(false);
 		expect(timers.map(({ ms, isCancelled }) => [ms, isCancelled])).toEqual([[1000, true]]);
 	});
 
@@ -113,6 +113,6 @@ describe("any session", () => {
 		await bounded.writable.getWriter().write(audio(silence(2)));
 		timers[0]?.fire();
 		expect((await all).error).toMatchObject({ key: "timeout" });
-		expect(bounded.secondsAtBound()).toBe(2);
+		expect([bounded.isAtBound(), bounded.sentSeconds()]).toEqual([true, 2]);
 	});
 });

@@ -454,16 +454,25 @@ describe("the exchange of a live session", () => {
 	});
 
 	/** Micro-neurons of a session with these events, and whether they are an estimate. */
-	async function billOf(events: readonly TranscriptionEvent[], { toTheEnd = false } = {}) {
+	async function billOf(
+		events: readonly TranscriptionEvent[],
+		{ toTheEnd = false, sentSeconds = 0, channels = 1, fails = false } = {},
+	) {
 		const { exchange, settled } = observedExchange({ model, admission: { holdMs: 60_000 } });
 		const call: TaskCall = {
 			task: "live-transcription",
-			input: { division: { kind: "segments", interim_results: false, vad_events: false } },
+			input: {
+				...(sentSeconds > 0 && { samples: { encoding: "linear16", sample_rate: 16_000, channels } }),
+				division: { kind: "segments", interim_results: false, vad_events: false },
+			},
 		};
 		const readable = new ReadableStream<TranscriptionEvent>({
 			start: (controller) => {
 				for (const event of events) controller.enqueue(event);
-				controller.close();
+				if (!fails) controller.close();
+			},
+			pull(controller) {
+				if (fails) controller.error(new AiError("upstreamUnavailable"));
 			},
 		});
 		const output = { readable, writable: new WritableStream() };
@@ -476,14 +485,30 @@ describe("the exchange of a live session", () => {
 		const { answer } = await meter(exchange, dispatched, model as Model, TIMERS);
 		if (answer.task !== "live-transcription" || answer.answer.kind !== "value") throw new Error("no session");
 		const reader = answer.answer.output.readable.getReader();
+		const audio = { kind: "audio", bytes: new Uint8Array(sentSeconds * channels * 32_000) } as const;
+		if (sentSeconds > 0) await answer.answer.output.writable.getWriter().write(audio);
 		for (const _ of events) await reader.read();
-		if (toTheEnd) await reader.read();
+		if (fails) await reader.read().catch(() => {});
+		else if (toTheEnd) await reader.read();
 		else await reader.cancel();
 		return settled.map(({ microNeurons, estimated }) => [microNeurons, estimated]);
 	}
 
 	// 700 neurons a minute.
-	it("bills a cancelled session by its last transcript, as an estimate", async () => {
+	it("bills a session that its caller ends by all audio that was sent, also before the first transcript", async () => {
+		expect(await billOf([], { sentSeconds: 6 })).toEqual([[70_000_000, true]]);
+		expect(await billOf([word(3)], { sentSeconds: 6 })).toEqual([[70_000_000, true]]);
+		expect(await billOf([word(3)], { sentSeconds: 6, channels: 2 })).toEqual([[140_000_000, true]]);
+	});
+
+	it("bills a session whose engine fails by its last transcript, for each channel", async () => {
+		expect(await billOf([word(3)], { sentSeconds: 6, fails: true })).toEqual([[35_000_000, true]]);
+		expect(await billOf([word(3)], { sentSeconds: 6, channels: 2, fails: true })).toEqual([
+			[70_000_000, true],
+		]);
+	});
+
+	it("bills a cancelled session whose audio has no known length by its last transcript, as an estimate", async () => {
 		expect(await billOf([word(0.5)])).toEqual([[5_833_333, true]]);
 		expect(await billOf([word(6), word(3)])).toEqual([[70_000_000, true]]);
 		expect(await billOf([word(6), { kind: "speech-started", timestamp: 9 }])).toEqual([[70_000_000, true]]);
