@@ -139,12 +139,7 @@ export abstract class AccountReader<Services extends AccountReaderServices>
 	}
 
 	async verifyRecently(credential: Credential): Promise<VerifiedCredential> {
-		const { credentials } = this.services;
-		const known = credentials.verified(this.account, credential);
-		if (known) return known;
-		const facts = await this.#verify(credential, "run");
-		credentials.setVerified(this.account, credential, facts);
-		return facts;
+		return this.services.credentials.verify(this.account, credential, () => this.#verify(credential, "run"));
 	}
 
 	async #verify(
