@@ -272,10 +272,7 @@ export function createPersistent(
 		counts() {
 			streamRuns.releaseExpired();
 			return [
-				runningRequests.report(),
-				openObjects.report(),
-				exportLine.report(),
-				...PROCESS_COUNTS.map((count) => count.report()),
+				...[runningRequests, openObjects, exportLine, ...PROCESS_COUNTS].map((count) => count.report()),
 				...diskSpace.reports(),
 				...guardCounts.latest(),
 			];

@@ -28,7 +28,7 @@ export interface Turn {
 }
 
 /** Resolves after the time; rejects if the signal fires first. */
-export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
+export type WaitInLine = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 interface OwnTurn extends Turn, Queued {
 	state: Turn["state"];
@@ -72,7 +72,7 @@ export class FairLine {
 	}
 
 	/** Resolves when the turn no longer waits, in the context of the request that has entered the line. */
-	async placed(turn: Turn, wait: Wait): Promise<void> {
+	async placed(turn: Turn, wait: WaitInLine): Promise<void> {
 		const { decided } = turn as OwnTurn;
 		if (!decided) return;
 		const timer = new AbortController();

@@ -4,7 +4,7 @@
  * waiting request has been verified, and its body has been read.
  */
 import { AiError } from "./errors.ts";
-import { FairLine, type Turn, type Wait } from "./fair-line.ts";
+import { FairLine, type Turn, type WaitInLine } from "./fair-line.ts";
 import type { CountReport } from "./shared-count.ts";
 
 const BUSY_SECONDS = 2;
@@ -25,7 +25,7 @@ export class RunningRequests {
 	 * Counts the request until `ended` settles. `undefined`: it has a place. Otherwise resolves when it has one. Rejects with 3040 (429) if the
 	 * account or the process has too many, and with `aborted` if `ended` settles first.
 	 */
-	begin(account: string, ended: Promise<unknown>, wait: Wait): Promise<void> | undefined {
+	begin(account: string, ended: Promise<unknown>, wait: WaitInLine): Promise<void> | undefined {
 		const turn = this.#line.enter(account);
 		const end = (): void => this.#line.leave(turn);
 		ended.then(end, end);
@@ -36,7 +36,7 @@ export class RunningRequests {
 		return this.#line.report();
 	}
 
-	async #wait(turn: Turn, wait: Wait): Promise<void> {
+	async #wait(turn: Turn, wait: WaitInLine): Promise<void> {
 		await this.#line.placed(turn, wait);
 		if (turn.state === "left") throw new AiError("aborted");
 		if (turn.state === "refused") throw new AiError("outOfCapacity", undefined, { retryAfter: BUSY_SECONDS });
