@@ -139,7 +139,7 @@ async function streamChat(
 			schema: ChatCompletionReply,
 			choices,
 			chat: context,
-			parse: (text) => chatReplyParser(context, choices)(text),
+			parse: chatReplyParser(context, choices),
 			...(sealed ? { revise: sealed.sealing.revise(sealed.seals) } : { streamEnd: call.streamEnd }),
 			...(headers && { headers }),
 		});

@@ -50,14 +50,13 @@ export interface ChunkOptions {
 export type ReviseChunk = (chunk: object) => object | undefined;
 
 /** Takes over the stream; see {@link relay}. */
-export function relayChunks(
-	stream: UpstreamStream,
-	{ choices, chat, format, streamEnd, revise }: ChunkOptions,
-): Promise<RelayedStream> {
-	const parameters = [stream.call, choices, chat, format, revise] as const;
-	const reader = new ChunkReader(...parameters);
+export function relayChunks(stream: UpstreamStream, options: ChunkOptions): Promise<RelayedStream> {
+	const { format, streamEnd } = options;
+	const reader = new ChunkReader(stream.call, options);
 	if (!streamEnd || format) return relay(stream, reader);
-	return passThrough(stream, reader, streamEnd, (source) => relay(source, new ChunkReader(...parameters)));
+	return passThrough(stream, reader, streamEnd, (source) =>
+		relay(source, new ChunkReader(stream.call, options)),
+	);
 }
 
 /** OpenAI's mark of the end. */
@@ -94,13 +93,7 @@ export class ChunkReader implements EventReader {
 	#unfit = 0;
 	#events: StreamEvent[] = [];
 
-	constructor(
-		call: Call,
-		choices: number,
-		chat?: () => ToolCallContext,
-		format: EventFormat = "sse",
-		revise?: ReviseChunk,
-	) {
+	constructor(call: Call, { choices, chat, format = "sse", revise }: ChunkOptions) {
 		this.format = format;
 		this.#call = call;
 		this.#revise = revise;

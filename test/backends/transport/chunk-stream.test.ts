@@ -541,7 +541,7 @@ describe("an event that is malformed", () => {
 	])("is not read together with others unless it is a chunk of one line: %j", (event) => {
 		const eventReader = new ChunkReader(
 			callOf(() => eventStream("")),
-			1,
+			{ choices: 1 },
 		);
 		expect(eventReader.readTogether(encode(event), 1)).toBe(false);
 		expect(eventReader.progress.outputTokens).toBe(0);
@@ -565,7 +565,7 @@ describe("an event that is malformed", () => {
 			const newReader = () =>
 				new ChunkReader(
 					callOf(() => eventStream("")),
-					choices,
+					{ choices },
 				);
 			const together = newReader();
 			expect(together.readTogether(encode(texts.join("")), 2)).toBe(true);
@@ -588,8 +588,7 @@ describe("an event that is malformed", () => {
 	])("of a chat is counted with its usage, %s", (_, { choice, ...fields }: Record<string, object | null>) => {
 		const eventReader = new ChunkReader(
 			callOf(() => eventStream("")),
-			1,
-			() => ({}) as never,
+			{ choices: 1, chat: () => ({}) as never },
 		);
 		const choices = [{ index: 0, delta: { role: "assistant", content: "a" }, ...choice }];
 		expect(
@@ -601,7 +600,7 @@ describe("an event that is malformed", () => {
 	it("[DONE] is read together with others only after a choice, and as one line", () => {
 		const eventReader = new ChunkReader(
 			callOf(() => eventStream("")),
-			1,
+			{ choices: 1 },
 		);
 		const reads = (text: string, count: number): boolean[] => [
 			eventReader.readTogether(encode(text), count),
@@ -646,7 +645,7 @@ describe("an event that is malformed", () => {
 		const read = (bytes: Uint8Array, choices: number) => {
 			const eventReader = new ChunkReader(
 				callOf(() => eventStream("")),
-				choices,
+				{ choices },
 			);
 			expect(eventReader.read(bytes, [])).toBeUndefined();
 			expect(eventReader.readTogether(bytes, 1)).toBe(true);
@@ -844,7 +843,7 @@ describe("events that are read together", () => {
 	])("are %s", (_, second, expected) => {
 		const reader = new ChunkReader(
 			callOf(() => eventStream("")),
-			1,
+			{ choices: 1 },
 		);
 		expect(reader.readTogether(encode(first + second), 2)).toBe(expected);
 	});

@@ -131,7 +131,7 @@ describe("a clock that is set back", () => {
 	it("does not extend the wait for the first event", async () => {
 		const call = callOf(() => json({}), { target: { timeouts: { ...timeouts, firstTokenMs: 3_000 } } });
 		const deadline = startDeadline(call);
-		const reader = new ChunkReader(call, 1);
+		const reader = new ChunkReader(call, { choices: 1 });
 		const scanner = new EventScanner({ call, deadline, source: new ReadableStream() }, reader);
 		await vi.advanceTimersByTimeAsync(900);
 		setBack();
@@ -148,7 +148,7 @@ describe("a clock that is set back", () => {
 		const deadline = startDeadline(call);
 		const scanner = new EventScanner(
 			{ call, deadline, source: new ReadableStream() },
-			new ChunkReader(call, 1),
+			new ChunkReader(call, { choices: 1 }),
 		);
 		await vi.advanceTimersByTimeAsync(900);
 		scanner.push(new TextEncoder().encode('data: {"choices":[]}\n\n'));

@@ -49,7 +49,7 @@ function upstream(timeouts = { headerMs: 10_000, idleMs: 10_000, totalMs: 10_000
 		begin: () =>
 			passThrough(
 				{ call, source, deadline },
-				new ChunkReader(call, 1),
+				new ChunkReader(call, { choices: 1 }),
 				{ onFailure: () => ERROR_EVENT },
 				() => Promise.reject(new Error("the stream does not pass")),
 			),
