@@ -33,25 +33,9 @@ interface LimitedCall {
 	late(totalMs: number): AiError;
 }
 
-export interface Deadline {
-	/** For `fetch`. Its reason is the `AiError` that ended the call. */
-	readonly signal: AbortSignal;
-	/** Milliseconds since the start of the call. Never decreases, also if the clock is set back. */
-	elapsedMs(): number;
-	/** A read of the upstream is pending. It may take `limitMs`, of which `silentMs` have passed. */
-	expect(limitMs: number, silentMs?: number): void;
-	/** No read is pending: only the limit of the complete call applies. */
-	pause(): void;
-	/** Settles as `work`, or rejects with the failure that ends the call earlier. Called a few times per call. */
-	race<T>(work: Promise<T>): Promise<T>;
-	/** Aborts the upstream's fetch. */
-	abort(reason: AiError): void;
-	/** Clears the timer and removes the listener on the caller's signal. The holder calls it when the call is over. */
-	close(): void;
-}
-
 /** Without a pending read: only the limit of the complete call applies. */
-export class CallDeadline implements Deadline {
+export class Deadline {
+	/** For `fetch`. Its reason is the `AiError` that ended the call. */
 	readonly signal: AbortSignal;
 	readonly #call: LimitedCall;
 	readonly #controller = new AbortController();
@@ -78,6 +62,7 @@ export class CallDeadline implements Deadline {
 		else signal.addEventListener("abort", this.#onCallerAbort);
 	}
 
+	/** Milliseconds since the start of the call. Never decreases, also if the clock is set back. */
 	elapsedMs(): number {
 		const time = this.#call.now();
 		this.#elapsedMs += Math.max(0, time - this.#lastNow);
@@ -85,6 +70,7 @@ export class CallDeadline implements Deadline {
 		return this.#elapsedMs;
 	}
 
+	/** A read of the upstream is pending. It may take `limitMs`, of which `silentMs` have passed. */
 	expect(limitMs: number, silentMs = 0): void {
 		const dueAt = this.elapsedMs() + limitMs - silentMs;
 		this.#expected = { limitMs, dueAt };
@@ -93,11 +79,15 @@ export class CallDeadline implements Deadline {
 		this.#setTimer();
 	}
 
+	/** No read is pending: only the limit of the complete call applies. */
 	pause(): void {
 		this.#expected = undefined;
 	}
 
-	/** Listening to the signal costs more. */
+	/**
+	 * Settles as `work`, or rejects with the failure that ends the call earlier. Called a few times per call. Listening to the signal costs
+	 * more.
+	 */
 	race<T>(work: Promise<T>): Promise<T> {
 		const { promise, resolve, reject } = Promise.withResolvers<T>();
 		const rejectEarlier = this.#reject;
@@ -110,12 +100,14 @@ export class CallDeadline implements Deadline {
 		return promise;
 	}
 
+	/** Aborts the upstream's fetch. */
 	abort(reason: AiError): void {
 		this.close();
 		this.#controller.abort(reason);
 		this.#reject?.(reason);
 	}
 
+	/** Clears the timer and removes the listener on the caller's signal. The holder calls it when the call is over. */
 	close(): void {
 		this.#clearTimer();
 		this.#call.signal.removeEventListener("abort", this.#onCallerAbort);

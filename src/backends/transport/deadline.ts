@@ -1,5 +1,5 @@
 /** The deadline of one call of an engine, with the timeouts of its target. */
-import { CallDeadline, type Deadline } from "../../outbound/deadline.ts";
+import { Deadline } from "../../outbound/deadline.ts";
 import { type Call, failureOfTarget } from "./upstream-failure.ts";
 
 /**
@@ -11,7 +11,7 @@ export function startDeadline(
 	answers: "complete" | "stream" = "stream",
 ): Deadline {
 	const { headerMs, totalMs } = target.timeouts;
-	const deadline = new CallDeadline({
+	const deadline = new Deadline({
 		signal,
 		totalMs,
 		now: services.now,

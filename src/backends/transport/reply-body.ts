@@ -30,7 +30,7 @@ export function isShort({ headers }: Response, maxBytes: number): boolean {
 interface ReadReply {
 	call: Call;
 	response: Response;
-	deadline: Deadline;
+	deadline: Pick<Deadline, "close" | "expect" | "race" | "signal">;
 }
 
 /**

@@ -5,7 +5,7 @@
 import { AiError } from "../../core/errors.ts";
 import { countRequest } from "../../http/count-request.ts";
 import { callOut } from "../../outbound/call-out.ts";
-import { CallDeadline } from "../../outbound/deadline.ts";
+import { Deadline } from "../../outbound/deadline.ts";
 import { limitedBody } from "../../outbound/limited-body.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { GatewayExchange } from "../exchange.ts";
@@ -57,7 +57,7 @@ export async function callProvider(
 	const late = (limitMs: number): AiError =>
 		new AiError("attemptTimeout", `The provider did not answer within ${limitMs} ms`);
 	const { now, startTimer } = services;
-	const deadline = new CallDeadline({ signal, totalMs, now: () => now(), startTimer, silent: late, late });
+	const deadline = new Deadline({ signal, totalMs, now: () => now(), startTimer, silent: late, late });
 	deadline.expect(headerMs);
 	// Other methods return earlier answers again, whose usage has been counted.
 	const hasUsage = method === "POST";

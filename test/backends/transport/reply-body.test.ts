@@ -11,13 +11,10 @@ function deadlineOf(reason?: AiError) {
 	const calls: string[] = [];
 	const control = new AbortController();
 	if (reason) control.abort(reason);
-	const deadline: Deadline = {
+	const deadline: Pick<Deadline, "close" | "expect" | "race" | "signal"> = {
 		signal: control.signal,
-		elapsedMs: () => 0,
 		expect: (limitMs) => void calls.push(`expect ${limitMs}`),
-		pause: () => void calls.push("pause"),
 		race: (work) => work,
-		abort: () => void calls.push("abort"),
 		close: () => void calls.push("close"),
 	};
 	return { deadline, calls };

@@ -4,7 +4,7 @@ import { type StartTimer, startNativeTimer } from "../../../src/core/lazy-timer.
 import { withTimeout } from "../../../src/core/with-timeout.ts";
 import { retryMiddleware } from "../../../src/gateways/middleware/retries.ts";
 import type { GatewayRequest } from "../../../src/gateways/request.ts";
-import { CallDeadline } from "../../../src/outbound/deadline.ts";
+import { Deadline } from "../../../src/outbound/deadline.ts";
 import { limitedBody } from "../../../src/outbound/limited-body.ts";
 import { shortCall } from "../../../src/outbound/short-call.ts";
 import type { DispatchState, StartedAnswer } from "../../../src/pipeline/dispatch/dispatch-state.ts";
@@ -22,7 +22,7 @@ type Begin = (engine: string) => Promise<Wait>;
 
 const late = (): AiError => new AiError("timeout");
 const newDeadline = (totalMs: number) =>
-	new CallDeadline({
+	new Deadline({
 		...{ signal: new AbortController().signal, totalMs, now: () => Date.now() },
 		...{ silent: late, late },
 	});

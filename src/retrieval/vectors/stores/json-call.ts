@@ -3,7 +3,7 @@ import { AiError } from "../../../core/errors.ts";
 import { parseJson } from "../../../core/json.ts";
 import { boundedText } from "../../../outbound/bounded-text.ts";
 import { callOut } from "../../../outbound/call-out.ts";
-import { CallDeadline } from "../../../outbound/deadline.ts";
+import { Deadline } from "../../../outbound/deadline.ts";
 import { limitedBody } from "../../../outbound/limited-body.ts";
 import { DATABASE_CALL } from "../../../outbound/limits.ts";
 import type { ExternalIndex, StoreServices } from "./external-store.ts";
@@ -32,7 +32,7 @@ export async function callStore(
 ): Promise<JsonAnswer> {
 	const { maxBytes, silentMs, totalMs } = DATABASE_CALL;
 	const late = (ms: number) => storeFailed(name, `did not answer within ${ms} ms`);
-	const deadline = new CallDeadline({ now, signal, totalMs, silent: late, late });
+	const deadline = new Deadline({ now, signal, totalMs, silent: late, late });
 	try {
 		deadline.expect(silentMs);
 		const request = { fetch, url, method, headers, body, signal: deadline.signal };

@@ -5,7 +5,7 @@
 import { hasPassed } from "../../../../core/elapsed.ts";
 import { AiError } from "../../../../core/errors.ts";
 import { own } from "../../../../core/own.ts";
-import { CallDeadline } from "../../../../outbound/deadline.ts";
+import { Deadline } from "../../../../outbound/deadline.ts";
 import { DATABASE_CALL } from "../../../../outbound/limits.ts";
 import { indexNotFound } from "../../failures.ts";
 import type { ExternalIndex, StoreServices } from "../external-store.ts";
@@ -70,7 +70,7 @@ export class SqlConnections {
 		{ now, totalMs }: SessionServices,
 	): Promise<Value> {
 		const late = (ms: number) => storeFailed(name, `did not answer within ${ms} ms`);
-		const deadline = new CallDeadline({ now, signal, totalMs, silent: late, late });
+		const deadline = new Deadline({ now, signal, totalMs, silent: late, late });
 		const leave = () => connection.abort();
 		signal.addEventListener("abort", leave, { once: true });
 		connection.place.renew({ since: now(), ms: DATABASE_CALL.totalMs });
