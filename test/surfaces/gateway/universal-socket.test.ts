@@ -183,7 +183,7 @@ describe("the universal websocket", () => {
 		// One after the other, because 128 that wait close it too. Meanwhile 10 more are allowed for each second.
 		for (let number = 1; number <= 1_000 && !closed; number++) {
 			socket?.send(number % 2 ? "" : new Uint8Array());
-			await vi.waitFor(() => expect(closed ?? frames[number - 1]).toBeDefined());
+			await vi.waitFor(() => expect(closed ?? frames[number - 1]).toBeDefined(), { interval: 1 });
 		}
 		expect(closed).toMatchObject({ code: 1013, reason: "too many frames were refused" });
 		expect(frames.length).toBeGreaterThanOrEqual(100);
