@@ -9,6 +9,8 @@ import { HUB_SETTING, type OpenFile, type Source, unavailable } from "./source.t
 import type { Manifest, StoredFile } from "./store.ts";
 import { GitBlob, Revision, Sha256, type Weights } from "./table.ts";
 
+/** A list that takes longer is none. */
+const LIST_MS = 60_000;
 /** Of a list of files. */
 const MAX_LIST_BYTES = 8 * 1024 * 1024;
 const MAX_NAMES = 12;
@@ -38,7 +40,7 @@ export class HubSource implements Source {
 		this.#connection = connection;
 	}
 
-	async manifestOf(weights: Weights): Promise<Manifest> {
+	async manifestOf(weights: Weights, signal: AbortSignal): Promise<Manifest> {
 		const { repository, revision, files } = weights;
 		const pinned = files.flatMap(({ name, size, sha256 }) =>
 			size && sha256 ? [{ name, size, sha256 }] : [],
@@ -47,10 +49,17 @@ export class HubSource implements Source {
 			return { repository, revision, files: pinned };
 		const path = `/api/models/${repository}/revision/${revision ?? "main"}?blobs=true`;
 		const problem = `The hub ${this.name} has no usable list of the files of ${repository}`;
-		const abort = new AbortController();
+		const abort = abortedBy(signal);
 		const file = named(files[0]?.name ?? "", repository);
-		const response = await this.#connection.get(path, file, {}, abort);
-		const text = await textOf(this.#connection.pieces(response, file, abort), problem);
+		const late = unavailable(`${problem} after ${LIST_MS / 1_000} s (${HUB_SETTING})`);
+		const timer = setTimeout(() => abort.abort(late), LIST_MS);
+		let text: string;
+		try {
+			const response = await this.#connection.get(path, file, {}, abort);
+			text = await textOf(this.#connection.pieces(response, file, abort), problem);
+		} finally {
+			clearTimeout(timer);
+		}
 		const { data: listing } = Listing.safeParse(parseJson(text));
 		if (!listing) throw unavailable(`${problem} (${HUB_SETTING})`);
 		return {
@@ -80,10 +89,7 @@ export class HubSource implements Source {
 	): Promise<OpenFile> {
 		const path = `/${repository}/resolve/${revision}/${file.name}`;
 		const name = named(file.name, repository);
-		const abort = new AbortController();
-		const stop = (): void => abort.abort(signal.reason);
-		if (signal.aborted) stop();
-		else signal.addEventListener("abort", stop, { once: true });
+		const abort = abortedBy(signal);
 		const range: Record<string, string> = from > 0 ? { range: `bytes=${from}-` } : {};
 		const response = await this.#connection.get(
 			path,
@@ -97,6 +103,15 @@ export class HubSource implements Source {
 			throw unavailable(`The hub ${this.name} sent another part of ${name}`);
 		return { from: isPart ? from : 0, bytes: this.#connection.pieces(response, name, abort) };
 	}
+}
+
+/** The connection also aborts it. */
+function abortedBy(signal: AbortSignal): AbortController {
+	const abort = new AbortController();
+	const stop = (): void => abort.abort(signal.reason);
+	if (signal.aborted) stop();
+	else signal.addEventListener("abort", stop, { once: true });
+	return abort;
 }
 
 /** For messages. Many repositories have files of the same names, such as `config.json`. */

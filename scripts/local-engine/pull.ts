@@ -95,9 +95,9 @@ async function pull(weights: Weights, options: PullOptions): Promise<PresentWeig
 }
 
 /** A lock of files that came from a folder has no revision. */
-async function manifestOf(weights: Weights, { source, locked }: PullOptions): Promise<Manifest> {
+async function manifestOf(weights: Weights, { source, locked, signal }: PullOptions): Promise<Manifest> {
 	if (locked && locked.revision !== NO_REVISION) return locked;
-	const stated = await source.manifestOf(weights);
+	const stated = await source.manifestOf(weights, signal);
 	return locked ? { ...stated, files: locked.files } : stated;
 }
 

@@ -17,7 +17,7 @@ export interface Source {
 	/** For messages. */
 	name: string;
 	/** Revision, sizes and hashes of the files of a row. */
-	manifestOf(weights: Weights): Promise<Manifest>;
+	manifestOf(weights: Weights, signal: AbortSignal): Promise<Manifest>;
 	open(manifest: Manifest, file: StoredFile, from: number, signal: AbortSignal): Promise<OpenFile>;
 }
 

@@ -14,7 +14,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { HubSource } from "../../../scripts/local-engine/hub.ts";
+import { HubConnection } from "../../../scripts/local-engine/hub-connection.ts";
 import { holdFile, isHeld } from "../../../scripts/local-engine/lock.ts";
 import {
 	type Progress,
@@ -339,6 +341,37 @@ describe("a sentence names the cure", () => {
 		await expect(pull({ silentMs: 50 })).rejects.toThrow(
 			/127\.0\.0\.1:\d+ was silent for 0\.05 s, so bge-small-en-v1\.5-q8_0\.gguf of CompendiumLabs\/bge-small-en-v1\.5-gguf is missing\. GANGLION_HUB names a mirror, or a folder with the files\./,
 		);
+	});
+
+	it("of a hub whose list never ends, when it is interrupted, and after a minute", async () => {
+		vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+		onTestFinished(() => void vi.useRealTimers());
+		const listing = (): Response =>
+			new Response(
+				new ReadableStream({
+					async pull(controller) {
+						await new Promise((resolve) => setTimeout(resolve, 1_000));
+						controller.enqueue(Buffer.from(" "));
+					},
+				}),
+			);
+		const fetch = async (_: unknown, { signal }: RequestInit = {}): Promise<Response> => {
+			const answer = listing();
+			const { readable, writable } = new TransformStream();
+			answer.body?.pipeTo(writable, signal ? { signal } : {}).catch(() => {});
+			return new Response(readable);
+		};
+		const source = new HubSource(new HubConnection(new URL("https://hub.test"), {}, { fetch }));
+		const interrupt = new AbortController();
+		const interrupted = source.manifestOf(BGE, interrupt.signal);
+		const refused = expect(interrupted).rejects.toThrow("interrupted");
+		await vi.advanceTimersByTimeAsync(20_000);
+		interrupt.abort(new Error("interrupted"));
+		await refused;
+		const late = source.manifestOf(BGE, new AbortController().signal);
+		const isLate = expect(late).rejects.toThrow(/no usable list .+ after 60 s \(GANGLION_HUB\)/);
+		await vi.advanceTimersByTimeAsync(61_000);
+		await isLate;
 	});
 
 	it("of a hub that is absent", async () => {
