@@ -15,6 +15,7 @@ import { orStop } from "../scripts/settings.ts";
 import { lockState } from "../scripts/state-lock.ts";
 import { stopWith } from "../scripts/stop-with.ts";
 import { type Config, describeRouting } from "../src/config/index.ts";
+import { watchClock } from "./clock-watch.ts";
 import { watchDisk } from "./disk-watch.ts";
 import type { Log } from "./log.ts";
 import { olderAccounts } from "./older-accounts.ts";
@@ -96,6 +97,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 		sockets: workers.map(({ connectionsSocket }) => connectionsSocket),
 		reserveBytes: () => current.config.limits.diskReserveBytes,
 	});
+	watchClock({ log });
 	const fileLimit = describeFileLimit(openFiles, connections * count);
 	const routing = () => ({ routes: describeRouting(current.config) });
 	log.info(options.started({ ...current, url, fileLimit }), { message: "ready", url, ...routing() });

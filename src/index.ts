@@ -1,18 +1,10 @@
 /** The entry points. A mistake in the configuration stops the start. */
 import { env } from "cloudflare:workers";
-import { Account } from "./accounts/durable/account.ts";
-import { Directory } from "./accounts/durable/directory.ts";
 import { createApp } from "./app.ts";
 import { objectNames } from "./config/bindings.ts";
 import { type Config, ConfigError, configure } from "./config/index.ts";
-import { SetBackClock } from "./core/elapsed.ts";
 import type { AiError } from "./core/errors.ts";
-import { checkClocks } from "./core/object-clock.ts";
 import { Fleet as FleetObject } from "./fleet/fleet.ts";
-import { Gateway } from "./gateways/durable/gateway.ts";
-import { GatewayRegistry } from "./gateways/durable/registry.ts";
-import { ResponseCache } from "./gateways/durable/response-cache.ts";
-import { StreamRun } from "./gateways/durable/stream-run.ts";
 import type { EngineFolders } from "./jobs/adapters/engine-folders.ts";
 import { JobStoreObject } from "./jobs/durable/job-store.ts";
 import { hopsOf, MAX_HOPS, traceOf, withHops, withTrace } from "./outbound/passed-headers.ts";
@@ -64,19 +56,10 @@ function gateway(config: Config) {
 	};
 }
 
-const clock = new SetBackClock();
-
-/** If all items of the queue wait for a time, it has no caller that finds that its clock stands still (`core/object-clock.ts`). */
-const callQueue = (): void => {
-	const call = current.services.storage.queue.counts();
-	background.waitUntil(call.catch(() => {}));
-};
-
 const isHealth = ({ url }: Request): boolean => new URL(url).pathname === HEALTH_PATH;
 
 export default {
 	fetch(request: Request) {
-		if (clock.notices(Date.now())) callQueue();
 		const hops = hopsOf(request.headers);
 		if (hops > MAX_HOPS && !isHealth(request)) return looping();
 		if (background.isClosed && !isHealth(request)) return closing();
@@ -195,12 +178,11 @@ export class WorkQueue extends WorkQueueObject {
 	}
 }
 
+export { Account } from "./accounts/durable/account.ts";
+export { Directory } from "./accounts/durable/directory.ts";
+export { Gateway } from "./gateways/durable/gateway.ts";
+export { GatewayRegistry } from "./gateways/durable/registry.ts";
+export { ResponseCache } from "./gateways/durable/response-cache.ts";
+export { StreamRun } from "./gateways/durable/stream-run.ts";
 export { CallsEntrypoint as Calls } from "./http/own-context.ts";
 export { Documents } from "./retrieval/documents/documents-entrypoint.ts";
-export { Account, Directory, Gateway, GatewayRegistry, ResponseCache, StreamRun };
-
-checkClocks([
-	...[Account, Directory, Fleet, Gateway, GatewayRegistry, ResponseCache, StreamRun],
-	...[BlobStore, JobStore, ResponseStore, WorkQueue],
-	...[SearchInstance, SearchRegistry, VectorIndex, VectorRegistry],
-]);

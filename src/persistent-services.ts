@@ -9,7 +9,6 @@ import { type Bindings, objectNames, olderAccounts, requireObjects } from "./con
 import { countObject, objectEraser, streamRunObjects, withCountedObjects } from "./config/counted-objects.ts";
 import { type Config, type DevelopmentConfig, isForDevelopment } from "./config/index.ts";
 import { limitProcess } from "./config/process-limits.ts";
-import { withRepeatedCalls } from "./config/repeated-calls.ts";
 import {
 	ADAPTERS_BINDING,
 	DOCUMENTS_BINDING,
@@ -120,8 +119,7 @@ export function createPersistent(
 	const workers = workersOf(local);
 	const isOnlyProcess = config.openFiles !== undefined && !workers;
 	const [guardCounts, openObjects] = [new GuardCounts(), new OpenObjects({ max: objects, now })];
-	const remote = withRemoteObjects(local, objectNames(local), local[OBJECTS_BINDING]);
-	const uncounted = withRepeatedCalls(remote, wait);
+	const uncounted = withRemoteObjects(local, objectNames(local), local[OBJECTS_BINDING]);
 	const directoryObject = () => uncounted.DIRECTORY.getByName(DIRECTORY_NAME);
 	const deletedAccounts = new DeletedAccounts({
 		...{ directory: directoryObject, now, waitUntil: keepAlive },

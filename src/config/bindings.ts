@@ -96,9 +96,6 @@ const CLASSES = {
 	SEARCH_INSTANCE: "SearchInstance",
 } as const satisfies Partial<Record<ObjectBinding, string>>;
 
-/** The bindings of all Durable Objects. A deployment may have no `FLEET`. */
-export const OBJECT_BINDINGS: readonly string[] = [...Object.keys(CLASSES), "FLEET"];
-
 /** The bindings of Durable Objects that other processes call, or that this process calls in another one. */
 export const objectNames = (bindings: Bindings): readonly string[] =>
 	bindings[WORKERS_BINDING]?.objects ?? [];
