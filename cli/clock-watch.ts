@@ -1,13 +1,13 @@
 /**
- * Says when the clock of the machine was set back. Requests follow the clock. An open Durable Object does not: workerd never sets its clock
+ * Logs that the clock of the machine was set back. Requests follow the clock. An open Durable Object does not: workerd never sets its clock
  * back, so after an hour back its `Date.now()` stands still for an hour, and the timers and alarms that it sets wait an hour longer. Only a start of
- * the object cures it. Starting each object again from inside was built and removed: it interrupts the work of objects that have no cause to stop,
- * and every call of an object would have to be made again.
+ * the object cures it. The gateway does not start objects again itself: that would interrupt work that need not stop, and each caller would have to
+ * repeat its call.
  */
 import type { Log } from "./log.ts";
 
 const CHECK_MS = 1_000;
-/** Objects that wait for less are not worth a restart. */
+/** A shorter wait is not worth a restart. */
 const MIN_SET_BACK_MS = 10_000;
 
 export interface ClockWatch {
@@ -38,5 +38,5 @@ export function watchClock({
 }
 
 const messageOf = (seconds: number): string =>
-	`The clock of the machine was set back by ${seconds} seconds. Batches, background responses and rate windows that are open keep the time before, ` +
-	"and wait that much longer. Restart the gateway, and they go on at once.";
+	`The clock of the machine was set back by ${seconds} seconds. Open batches, background responses, budgets and rate windows keep the earlier clock ` +
+	`and wait ${seconds} seconds longer. Restart the gateway to end these waits.`;

@@ -160,7 +160,11 @@ export function createPersistent(
 		exact: exactLedger,
 		...checks,
 		longLeases: config.openFiles !== undefined,
-		...{ isOnlyProcess, now, waitUntil, keepAlive, wait },
+		isOnlyProcess,
+		now,
+		waitUntil,
+		keepAlive,
+		wait,
 		log: logFailure,
 	});
 	background.onClose(() => ledgers.flush());

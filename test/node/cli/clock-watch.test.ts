@@ -1,11 +1,13 @@
 /** The line of `ganglion serve` about a clock that is set back. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { watchClock } from "../../cli/clock-watch.ts";
+import { watchClock } from "../../../cli/clock-watch.ts";
 
 const HOUR_MS = 3_600_000;
 
 let wall = 0;
 let end: () => void;
+/** Lets time pass on both clocks. */
+let pass: (milliseconds: number) => void;
 const error = vi.fn<(message: string, fields?: object) => void>();
 
 beforeEach(() => {
@@ -24,7 +26,6 @@ beforeEach(() => {
 		vi.advanceTimersByTime(milliseconds);
 	};
 });
-let pass: (milliseconds: number) => void;
 
 afterEach(() => {
 	end();
