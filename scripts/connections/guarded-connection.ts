@@ -137,8 +137,6 @@ export class GuardedConnection implements Placed {
 		} else if (this.#frames) {
 			if (this.#frames.receive(bytes)) this.close();
 		} else if (this.#isTunnel) this.#forward(bytes);
-		else if (this.#unread) this.#keep(this.#unread, bytes);
-		else if (this.#afterUpgrade) this.#keep(this.#afterUpgrade, bytes);
 		else this.#receiveRequests(bytes);
 	}
 
@@ -154,7 +152,8 @@ export class GuardedConnection implements Placed {
 			let unread = bytes;
 			while (unread.length > 0 && !this.#ending && !this.#isClosed && !this.#unread && !this.#afterUpgrade)
 				unread = unread.subarray(this.#receivePart(unread));
-			if (unread.length > 0) (this.#unread ?? this.#afterUpgrade)?.push(unread);
+			const kept = this.#unread ?? this.#afterUpgrade;
+			if (kept && unread.length > 0) this.#keep(kept, unread);
 		} catch (error) {
 			if (!(error instanceof FramingError)) throw error;
 			this.refuse("malformed", error);
@@ -215,9 +214,7 @@ export class GuardedConnection implements Placed {
 		this.#startForwarding(head);
 		this.#endRequest();
 		this.#callerReading.goOn("waiting");
-		if (unread.length === 0) return;
-		if (this.#afterUpgrade) this.#keep(this.#afterUpgrade, unread);
-		else this.#receiveRequests(unread);
+		this.#receiveRequests(unread);
 	}
 
 	#startForwarding(head: MessageHead): void {
@@ -323,9 +320,9 @@ export class GuardedConnection implements Placed {
 		// The runtime needs no more of a body that it has answered.
 		const isEarly = this.#isForwarding && this.#answers.unanswered === 0;
 		const isReserved = this.#isIdle && this.#context.places.isReserved(this);
-		// The request that is upgraded is the last one that the runtime has.
-		const isRefusedUpgrade = this.#isIdle && this.#takeAfterUpgrade().length > 0;
-		if (isEarly || isLast || isReserved || isRefusedUpgrade) this.#end();
+		// The runtime has had nothing after an upgrade request, so this is its answer.
+		const dropped = this.#isIdle ? this.#takeAfterUpgrade() : NO_BYTES;
+		if (isEarly || isLast || isReserved || dropped.length > 0) this.#end();
 		else this.#waitForRequest();
 	}
 

@@ -120,6 +120,7 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		const upgraded: Upgraded = { sockets: [], bytes: [] };
 		runtime.on("upgrade", async ({ url }, socket) => {
 			if (url === "/slow") await sleep(50);
+			if (url === "/unanswered") return;
 			if (url === "/refused")
 				return void socket.write("HTTP/1.1 401 Unauthorized\r\ncontent-length: 7\r\n\r\nrefused");
 			upgraded.sockets.push(socket as Socket);
@@ -808,6 +809,16 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 				expect(accepted()).toBe(before + 1);
 			},
 		);
+
+		it("stops the reading at once if it is much", async () => {
+			const { port, guard } = await guarded(4);
+			const connected = once(guard.server, "connection");
+			const socket = await connect(port);
+			const [caller] = (await connected) as [Socket];
+			socket.write(Buffer.concat([Buffer.from(`GET /unanswered ${UPGRADE}`), Buffer.alloc(20 * 1024)]));
+			await expect.poll(() => caller.isPaused()).toBe(true);
+			socket.destroy();
+		});
 
 		it("waits in the connection if it is much, and none of it is lost", async () => {
 			const { port, upgraded } = await guarded(4);
