@@ -1,8 +1,8 @@
 /**
  * Watches the free space of the disk with the accounts, because a Worker cannot. The workers stop writing logs, caches, resumable streams
  * and stored responses while less than the reserve is free, or while the folder cannot be written: the disk is read-only after an error, the
- * rights were changed, or it has no room for further files. Only a write finds all of these. A disk that does not answer, as one of a network, cannot
- * be written either. Nothing here waits for the disk synchronously, because this process also passes the connections.
+ * rights were changed, or it has no room for further files. Only a write finds all of these. A disk that does not answer, such as a network
+ * disk, cannot be written either. Nothing here waits for the disk synchronously, because this process also passes the connections.
  */
 import { sendCounts } from "../scripts/connections/send-counts.ts";
 import { type Disk, readDisk } from "../scripts/disk.ts";
@@ -14,9 +14,9 @@ import type { Log } from "./log.ts";
 const CHECK_MS = 1_000;
 /** Every so many checks the workers get the state again, and the folder is written. */
 const REPEAT_CHECKS = 5;
-/** A look at the disk that takes so many checks hangs. */
+/** A disk that has not answered for so many checks hangs. */
 const HANG_CHECKS = 5;
-const HANGS = new Error(`the disk has not answered for ${(HANG_CHECKS * CHECK_MS) / 1_000} seconds`);
+const NO_ANSWER = new Error(`the disk has not answered for ${(HANG_CHECKS * CHECK_MS) / 1_000} seconds`);
 const MIB = 1024 * 1024;
 
 export interface DiskWatch {
@@ -47,8 +47,8 @@ export function watchDisk({
 	let state: DiskState = "writable";
 	let failure: Error | undefined;
 	let checks = 0;
-	/** Checks since the look that is under way has begun. */
-	let waited: number | undefined;
+	/** Checks since the one that waits for the disk. `undefined`: none waits. */
+	let pendingChecks: number | undefined;
 	const report = (isRepeated: boolean): void => {
 		const { total, free } = disk;
 		const reserve = reserveBytes();
@@ -57,11 +57,11 @@ export function watchDisk({
 		if (state !== before) log.error(messageOf(state, { folder, free, reserve, failure }));
 		if (state === before && !isRepeated) return;
 		const limit = state === "unwritable" ? 0 : total - reserve;
-		const report = { name: DISK_CLASS, used: total - free, limit, refused: 0 };
-		for (const socket of sockets) sendCounts(socket, { counts: [report] });
+		const count = { name: DISK_CLASS, used: total - free, limit, refused: 0 };
+		for (const socket of sockets) sendCounts(socket, { counts: [count] });
 	};
-	/** One at a time: a look that hangs keeps a thread of the process. */
-	const look = async (writes: boolean): Promise<void> => {
+	/** One at a time: a call that hangs keeps a thread of the process. */
+	const inspect = async (writes: boolean): Promise<void> => {
 		let found: Error | undefined;
 		try {
 			disk = await read(folder);
@@ -69,22 +69,20 @@ export function watchDisk({
 		} catch (error) {
 			found = error as Error;
 		}
-		if (!isOutOfFiles(found) && (writes || found || failure === HANGS)) failure = found;
+		if (!isOutOfFiles(found) && (writes || found || failure === NO_ANSWER)) failure = found;
 	};
 	const check = async (): Promise<void> => {
 		const isRepeated = checks++ % REPEAT_CHECKS === 0;
-		if (waited === undefined) {
-			waited = 0;
-			const isFirst = checks === 1;
-			if (isFirst) report(true);
-			await look(isRepeated || failure !== undefined);
-			waited = undefined;
-			report(isRepeated && !isFirst);
-			return;
+		if (pendingChecks !== undefined) {
+			if (++pendingChecks >= HANG_CHECKS) failure = NO_ANSWER;
+			return report(isRepeated);
 		}
-		if (++waited >= HANG_CHECKS) failure = HANGS;
+		pendingChecks = 0;
+		await inspect(isRepeated || failure !== undefined);
+		pendingChecks = undefined;
 		report(isRepeated);
 	};
+	report(true);
 	void check();
 	const timer = setInterval(() => void check(), CHECK_MS);
 	timer.unref();

@@ -1,7 +1,8 @@
 /** The disk of a folder. */
 import { existsSync, type StatsFs, statfsSync } from "node:fs";
-import { access, statfs } from "node:fs/promises";
+import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
+import { codeOf } from "./file-failure.ts";
 
 /** Bytes. */
 export interface Disk {
@@ -10,19 +11,21 @@ export interface Disk {
 	free: number;
 }
 
-/** The folder need not exist. Stops the process while the disk hangs: for what has nothing else to do. */
+/** The folder does not exist, or this user may not reach it. The disk is that of the folder above. */
+const UNREACHED: ReadonlySet<string> = new Set(["EACCES", "ENOENT", "ENOTDIR"]);
+
+/** The folder need not exist. Blocks the process while the disk hangs: only for a start. */
 export const diskOf = (folder: string): Disk => diskFrom(statfsSync(existing(folder)));
 
-/** As {@link diskOf}, while the process goes on. */
+/** As {@link diskOf}, without blocking the process. */
 export async function readDisk(folder: string): Promise<Disk> {
-	const parent = dirname(folder);
-	const isMissing =
-		parent !== folder &&
-		(await access(folder).then(
-			() => false,
-			() => true,
-		));
-	return isMissing ? readDisk(parent) : diskFrom(await statfs(folder));
+	try {
+		return diskFrom(await statfs(folder));
+	} catch (error) {
+		const parent = dirname(folder);
+		if (!UNREACHED.has(codeOf(error)) || parent === folder) throw error;
+		return readDisk(parent);
+	}
 }
 
 /** The folder, or the first one above it that exists. */
