@@ -64,7 +64,10 @@ describe("the kind qdrant", () => {
 		const READS = /^(?:GET|POST) .*\/points(?:\/(?:count|scroll|query))?$/;
 		expect(server.requests.filter((request) => !READS.test(request))).toEqual([]);
 		time += 1_000;
+		const removals = (): string[] => server.requests.filter((request) => request.includes("/points/delete"));
 		await store.write({ id: "m", operation: "delete", ids: vectors.map(({ id }) => id) });
+		// No vector can be an hour old.
+		expect(removals()).toEqual([]);
 		expect(await store.info()).toMatchObject({ vectorCount: 0 });
 		const cursor = first.next?.cursor ?? "";
 		expect((await store.list({ count: 2, cursor })).ids).toHaveLength(2);
@@ -77,7 +80,28 @@ describe("the kind qdrant", () => {
 		expect(pointsOf()).toBe(2);
 		server.requests.length = 0;
 		await put(store, "insert", { id: "g", values: [1, 2] });
-		expect(server.requests.filter((request) => request.includes("/points/delete"))).toEqual([]);
+		expect(removals()).toEqual([]);
+		await store.drop();
+	});
+
+	it("removes with a deletion what was deleted an hour before it", async () => {
+		// Later than the times of the tests before it: each mark is later than the one before.
+		let time = 1_900_000_000_000;
+		const store = open({ dimensions: 2, metric: "cosine" }, { now: () => time });
+		await store.create();
+		await put(store, "insert", ...["a", "b", "c"].map((id) => ({ id, values: [1, 2] })));
+		const pointsOf = (): number | undefined => [...server.collections.values()].at(-1)?.points.size;
+		const points: (number | undefined)[] = [];
+		for (const [id, minutes] of [
+			["a", 40],
+			["b", 40],
+			["c", 0],
+		] as const) {
+			await store.write({ id: "m", operation: "delete", ids: [id] });
+			points.push(pointsOf());
+			time += minutes * 60_000;
+		}
+		expect(points).toEqual([3, 3, 2]);
 		await store.drop();
 	});
 

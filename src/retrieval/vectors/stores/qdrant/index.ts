@@ -2,8 +2,8 @@
  * The kind `qdrant`: a Qdrant server of version 1.10 or newer. Each index has a collection, and a point of a common collection has its state. A
  * search is approximate in a large collection, by the server's HNSW index.
  *
- * A list shows the vectors of its beginning for an hour, and writes nothing: a vector that is deleted stays for this hour, as deleted, until the next
- * write of the index after it.
+ * A list shows the vectors of its beginning for an hour, and writes nothing. So a deleted vector is only marked. The first deletion after this hour
+ * removes it, or the first other write an hour after the latest deletion.
  *
  * A write of more than 24 MB goes in several requests, and becomes visible part by part. If one fails, the parts before it stay.
  */
@@ -191,16 +191,21 @@ class QdrantStore implements VectorStore {
 		await this.#api.call("POST", `/${this.#collection}/points/payload?wait=true`, body);
 	}
 
-	/** Removes vectors whose deletion is an hour ago. Returns when the latest of those that stay was deleted, 0 without any. */
+	/**
+	 * Removes vectors whose deletion is an hour ago. Returns when the latest of those that stay was deleted, 0 without any. A process that ends between
+	 * the mark and the new state leaves marks of which the state knows nothing: they are removed with those of a later deletion.
+	 */
 	async #removeExpired(mutation: Mutation, deletedAt: number): Promise<number> {
 		const now = this.#services.now();
 		const removes = "ids" in mutation;
 		const areAllExpired = deletedAt <= now - SNAPSHOT_MS;
-		if (!removes && (deletedAt === 0 || !areAllExpired)) return deletedAt;
-		const expired = { gt: 0, lte: (now - SNAPSHOT_MS) * MICROSECONDS };
-		const body = { filter: { must: [{ key: "deleted", range: expired }] } };
-		await this.#api.call("POST", `/${this.#collection}/points/delete?wait=true`, body);
-		return removes ? now : 0;
+		if (deletedAt > 0 && (removes || areAllExpired)) {
+			const expired = { gt: 0, lte: (now - SNAPSHOT_MS) * MICROSECONDS };
+			const body = { filter: { must: [{ key: "deleted", range: expired }] } };
+			await this.#api.call("POST", `/${this.#collection}/points/delete?wait=true`, body);
+		}
+		if (removes) return now;
+		return areAllExpired ? 0 : deletedAt;
 	}
 
 	async query(query: VectorQuery): Promise<VectorMatch[]> {
@@ -246,7 +251,7 @@ class QdrantStore implements VectorStore {
 
 	/** In the order of the points. */
 	async list({ count, cursor }: VectorListQuery): Promise<VectorPage> {
-		// The index exists.
+		// Throws if the index does not exist.
 		await this.#state.read();
 		const { object } = this.#external.index;
 		const now = this.#services.now();
