@@ -35,17 +35,16 @@ export class KnownCredentials {
 		this.#gateways = new FreshCache({ now, freshMs: BOUND_GATEWAY_MS });
 	}
 
-	/** The result of the verification that is under way, or of `verify`, which is kept. Rejects as that does. */
+	/** The kept result, that of the verification under way, or that of `load`. Rejects as the verification does. */
 	async verify(
 		account: string,
 		credential: Credential,
-		verify: () => Promise<VerifiedCredential>,
+		load: () => Promise<VerifiedCredential>,
 	): Promise<VerifiedCredential> {
 		const verified = this.#verifiedOf(credential);
-		const name = keyOf(account, credential);
-		const known = verified.get(name);
+		const key = keyOf(account, credential);
+		const known = verified.get(key);
 		if (known) return known;
-		const key = `${credential.kind} ${name}`;
 		for (let shared = this.#underWay.get(key); shared; shared = this.#underWay.get(key)) {
 			try {
 				return await withTimeout(shared, SHARED_MS, () => LATE);
@@ -54,11 +53,11 @@ export class KnownCredentials {
 				if (this.#underWay.get(key) === shared) this.#underWay.delete(key);
 			}
 		}
-		const own = awaitedElsewhere(verify());
+		const own = awaitedElsewhere(load());
 		this.#underWay.set(key, own);
 		try {
 			const facts = await own;
-			verified.set(name, facts);
+			verified.set(key, facts);
 			return facts;
 		} finally {
 			if (this.#underWay.get(key) === own) this.#underWay.delete(key);
@@ -84,4 +83,4 @@ export class KnownCredentials {
 }
 
 const keyOf = (account: string, credential: Credential): string =>
-	`${account}\n${credential.kind === "token" ? credential.hash : ""}`;
+	`${credential.kind}\n${account}\n${credential.kind === "token" ? credential.hash : ""}`;
