@@ -9,7 +9,7 @@ import { HUB_SETTING, type OpenFile, type Source, unavailable } from "./source.t
 import type { Manifest, StoredFile } from "./store.ts";
 import { GitBlob, Revision, Sha256, type Weights } from "./table.ts";
 
-/** A list that takes longer is none. */
+/** The longest time of a list of files. */
 const LIST_MS = 60_000;
 /** Of a list of files. */
 const MAX_LIST_BYTES = 8 * 1024 * 1024;
@@ -105,7 +105,7 @@ export class HubSource implements Source {
 	}
 }
 
-/** The connection also aborts it. */
+/** A controller that also fires with `signal`. The connection aborts it when the hub is silent. */
 function abortedBy(signal: AbortSignal): AbortController {
 	const abort = new AbortController();
 	const stop = (): void => abort.abort(signal.reason);
