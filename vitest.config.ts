@@ -99,7 +99,8 @@ process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 process.env.NODE_COMPILE_CACHE = join(folder, "compiled");
 enableCompileCache(process.env.NODE_COMPILE_CACHE);
 // Most objects of a test are garbage at its end, and the cores are busy: a runtime that collects seldom, on its own thread, takes about 7% less
-// CPU. Each prints once that it does not use its compile cache, which other flags have made. `ganglion serve` does not read this variable.
+// CPU. Each runtime prints once that it does not use its compile cache, because that was made with other flags. `ganglion serve` does not read this
+// variable.
 process.env.MINIFLARE_WORKERD_V8_FLAGS ??=
 	"--single-threaded-gc --min-semi-space-size=64 --max-semi-space-size=64 --initial-heap-size=500";
 

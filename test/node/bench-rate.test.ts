@@ -35,9 +35,7 @@ it("a low rate sends all its requests in turn, although none is answered", async
 			{ url: `${url}/a`, body: "" },
 			{ url: `${url}/b`, body: "" },
 		],
-		50,
-		COUNT,
-		{ now: () => now, wait },
+		{ perSecond: 50, count: COUNT, clock: { now: () => now, wait } },
 	);
 	expect(answers).toHaveLength(COUNT);
 	expect(paths.sort()).toEqual(["/a", "/a", "/a", "/b", "/b", "/b"]);

@@ -9,16 +9,16 @@ import type { Modules } from "./modules.ts";
  * of their sizes: by their names, which have hashes of the contents, any change of another module could change the result by 10%.
  */
 export function shareOf(modules: Modules, counts: (source: string) => boolean): number {
-	const whole: string[] = [];
+	const complete: string[] = [];
 	const others: string[] = [];
 	const bySize = modules
 		.map(({ file }) => ({ file, text: readFileSync(file, "latin1") }))
 		.sort((a, b) => b.text.length - a.text.length);
 	for (const { file, text } of bySize) {
-		whole.push(text);
+		complete.push(text);
 		others.push(existsSync(`${file}.map`) ? withoutSources(text, `${file}.map`, counts) : text);
 	}
-	return zipped(whole) - zipped(others);
+	return zipped(complete) - zipped(others);
 }
 
 const zipped = (texts: readonly string[]): number =>

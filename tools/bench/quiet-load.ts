@@ -64,7 +64,9 @@ async function lowRates(context: Context): Promise<Row[]> {
 			compared.push(
 				await withBoth(context, names, async (pair) => {
 					await warm(pair);
-					return compare(context, pair, (contender) => atRate([chat(contender)], perSecond, ANSWERS));
+					return compare(context, pair, (contender) =>
+						atRate([chat(contender)], { perSecond, count: ANSWERS }),
+					);
 				}),
 			);
 		const [error, own] = compared;
@@ -135,9 +137,7 @@ const CLOCK: Clock = { now: () => performance.now(), wait };
 /** Sends so many requests with the same distance, whether the one before is answered or not. */
 export async function atRate(
 	asks: readonly Ask[],
-	perSecond: number,
-	count: number,
-	clock = CLOCK,
+	{ perSecond, count, clock = CLOCK }: { perSecond: number; count: number; clock?: Clock },
 ): Promise<Answered[]> {
 	const agent = agentOf(count);
 	const begun = clock.now();
@@ -216,11 +216,12 @@ async function sparseAccounts(context: Context): Promise<Row[]> {
 		await warm(pair);
 		let next = 0;
 		const { cpu, ms, last } = await compare(context, pair, (contender) => {
-			if (contender !== sparse) return atRate([chat(contender)], SPARSE_RATE, SPARSE_ANSWERS);
+			const rate = { perSecond: SPARSE_RATE, count: SPARSE_ANSWERS };
+			if (contender !== sparse) return atRate([chat(contender)], rate);
 			const from = next;
 			next = (next + SPARSE_ANSWERS) % SPARSE_ACCOUNTS;
 			const turn = [...accounts.slice(from), ...accounts.slice(0, from)];
-			return atRate(turn, SPARSE_RATE, SPARSE_ANSWERS);
+			return atRate(turn, rate);
 		});
 		const [of, one] = last;
 		const label = `requests of accounts that are idle for a minute, ${SPARSE_RATE} a second, over one account`;

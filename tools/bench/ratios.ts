@@ -80,10 +80,7 @@ export interface Ratio {
 }
 
 /** @param second what the second contender is. Default: what the row's label names after "over". */
-export const noteOf = (
-	ratios: readonly Pick<Ratio, "each">[],
-	{ pieces = 1, second = "over" } = {},
-): string => {
+export const noteOf = (ratios: readonly Ratio[], { pieces = 1, second = "over" } = {}): string => {
 	const of = (which: 0 | 1) =>
 		(spread(ratios.map(({ each }) => each[which])).median / pieces).toFixed(pieces > 1 ? 1 : 0);
 	return `${of(0)} us, ${second} ${of(1)} us`;

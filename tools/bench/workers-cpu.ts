@@ -2,7 +2,7 @@
 import { type Context, startBoth, stopAll } from "./context.ts";
 import { load, warmUp } from "./load.ts";
 import { exactCpuMicroseconds, treeOf } from "./process.ts";
-import { noteOf } from "./ratios.ts";
+import { noteOf, type Ratio } from "./ratios.ts";
 import { spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
 import { CHAT_MODES, type Gateway, startGateway } from "./workers.ts";
@@ -17,16 +17,16 @@ export async function workersCpu(context: Context): Promise<Row[]> {
 	const own = await ratiosOf(context, [2, 1]);
 	return CHAT_MODES.map((mode) => ({
 		label: `${mode === "json" ? "small JSON" : "streams of 200 events"}, two workers over one: CPU an answer`,
-		measured: spread(own[mode].map(([two, one]) => two / one)),
+		measured: spread(own[mode].map(({ ratio }) => ratio)),
 		unit: "x",
-		error: spread(error[mode].map(([again, one]) => again / one)),
+		error: spread(error[mode].map(({ ratio }) => ratio)),
 		...{ bar: 1.08, stretch: 1.03 },
-		note: `${noteOf(own[mode].map((each) => ({ each })))}; all processes of the command`,
+		note: `${noteOf(own[mode])}; all processes of the command`,
 	}));
 }
 
-/** Microseconds of CPU an answer of both, in each round. */
-type Rounds = Record<(typeof CHAT_MODES)[number], [number, number][]>;
+/** One for each round. */
+type Rounds = Record<(typeof CHAT_MODES)[number], Ratio[]>;
 
 async function ratiosOf(context: Context, [first, second]: readonly [number, number]): Promise<Rounds> {
 	const gateways = await startBoth(
@@ -44,7 +44,7 @@ async function ratiosOf(context: Context, [first, second]: readonly [number, num
 				const [a = Number.NaN, b = Number.NaN] = gateways.map(
 					(gateway, i) => (cpuOf(gateway) - (before[i] ?? 0)) / (answers[i] ?? 0),
 				);
-				rounds[mode].push([a, b]);
+				rounds[mode].push({ ratio: a / b, each: [a, b] });
 			}
 		}
 		return rounds;
