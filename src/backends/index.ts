@@ -40,7 +40,9 @@ const bound = new WeakMap<Target, BoundTasks>();
 export function tasksOf(target: Target, services: BackendServices): BackendTasks {
 	const known = bound.get(target);
 	if (known?.services === services) return known.tasks;
-	const tasks = loaded.get(target.kind)?.(target, services) ?? {};
+	const backend = loaded.get(target.kind);
+	if (!backend) throw new Error(`The backend of kind "${target.kind}" is not loaded`);
+	const tasks = backend(target, services);
 	bound.set(target, { services, tasks });
 	return tasks;
 }

@@ -12,3 +12,9 @@ it("loads each kind of the targets", async () => {
 		expect(reranks[1]).toEqual(["reranking", "text-classification", "text-embeddings"]);
 	}
 });
+
+it("has no tasks of a backend that is not loaded", () => {
+	// Other tests of this isolate load the kinds that exist.
+	const target = { ...TARGET, kind: "unloaded" as never };
+	expect(() => tasksOf(target, {} as never)).toThrow('The backend of kind "unloaded" is not loaded');
+});
