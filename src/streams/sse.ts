@@ -33,8 +33,8 @@ export const textOf = (event: StreamEvent): string =>
 	"comment" in event ? `: ${event.comment}\n\n` : `data: ${event.data}\n\n`;
 
 /**
- * Consecutive complete events of a stream, often one: their bytes, and the parsed events. Either may be empty, and both are if a source has
- * nothing to send yet: who sends the stream pulls again.
+ * Consecutive complete events of a stream, often one: their bytes, and the parsed events. Either may be empty. Both are
+ * empty if a source has nothing to send yet: its reader pulls again.
  */
 export interface EventPiece {
 	readonly bytes: Uint8Array;

@@ -27,7 +27,13 @@ import {
 	type SentChunkChoice,
 } from "./chunk-text.ts";
 import { isErrorBody } from "./error-body.ts";
-import type { EventReader, MalformedEvent, RelayedStream, UpstreamStream } from "./event-scanner.ts";
+import {
+	type EventReader,
+	type MalformedEvent,
+	NO_EVENTS,
+	type RelayedStream,
+	type UpstreamStream,
+} from "./event-scanner.ts";
 import { EventTextReader } from "./event-text.ts";
 import { passThrough } from "./pass-through.ts";
 import { StreamProgress } from "./progress.ts";
@@ -61,7 +67,6 @@ export function relayChunks(stream: UpstreamStream, options: ChunkOptions): Prom
 
 /** OpenAI's mark of the end. */
 const END = "[DONE]";
-const NO_OUTPUT: EventPiece = { bytes: new Uint8Array(), events: [] };
 const DONE_PIECE: EventPiece = { bytes: new TextEncoder().encode(DONE), events: [{ data: END }] };
 
 /** Templates that are made before one of them fits an event. */
@@ -86,7 +91,7 @@ export class ChunkReader implements EventReader {
 	#isChanged = false;
 	#text: EventTextReader | undefined;
 	readonly #revise: ReviseChunk | undefined;
-	#error: AiError | MalformedEvent | undefined;
+	#failure: AiError | MalformedEvent | undefined;
 	/** The form of the last chunk that has only content. */
 	#template: EventTemplate | undefined;
 	/** Templates since one fitted. */
@@ -103,7 +108,7 @@ export class ChunkReader implements EventReader {
 
 	read(event: Uint8Array, events: StreamEvent[]): AiError | MalformedEvent | undefined {
 		this.lastWasEvent = false;
-		this.#error = undefined;
+		this.#failure = undefined;
 		this.#events = events;
 		const delta = this.#template?.read(event);
 		if (delta) {
@@ -119,24 +124,24 @@ export class ChunkReader implements EventReader {
 			this.lastWasEvent = true;
 			const data = dataOf(text);
 			if (data.length < text.length - DATA.length - 2) this.#changeForm();
-			this.#error = this.#readData(undefined, data);
+			this.#failure = this.#readData(undefined, data);
 		} else this.#textReader().read(text);
-		return this.#error;
+		return this.#failure;
 	}
 
 	#textReader(): EventTextReader {
 		this.#text ??= new EventTextReader(this.format, {
 			onData: (name, data, isOdd) => {
-				if (this.#error || this.done) return;
+				if (this.#failure || this.done) return;
 				const wasEvent = this.lastWasEvent;
 				this.lastWasEvent = true;
 				if (isOdd) this.#changeForm();
-				this.#error = this.#readData(name, data);
+				this.#failure = this.#readData(name, data);
 				this.lastWasEvent ||= wasEvent;
 			},
 			onComment: (comment) => this.#events.push({ comment }),
 			onError: (error) => {
-				this.#error ??= failureOfBody(this.#call, { error });
+				this.#failure ??= failureOfBody(this.#call, { error });
 			},
 		});
 		return this.#text;
@@ -152,7 +157,7 @@ export class ChunkReader implements EventReader {
 	}
 
 	end(): EventPiece | undefined {
-		if (this.done) return NO_OUTPUT;
+		if (this.done) return NO_EVENTS;
 		return this.#isFinished ? DONE_PIECE : undefined;
 	}
 

@@ -21,7 +21,7 @@ export const BLANK_LINE = new TextEncoder().encode("\n\n");
 export interface MalformedEvent {
 	/** Its text, for the log. */
 	received?: string;
-	/** What it is not. Absent: a chat stream. */
+	/** The format of the stream, for the message. Absent: a chat stream. */
 	expected?: string;
 }
 
@@ -65,7 +65,8 @@ export interface RelayedStream {
 	ended?: Promise<AiError | undefined>;
 }
 
-const NO_EVENTS: EventPiece = { bytes: new Uint8Array(), events: [] };
+/** Nothing to send: what was read completes no event, or only dropped ones, or all has been sent. */
+export const NO_EVENTS: EventPiece = { bytes: new Uint8Array(), events: [] };
 
 /** The end of a stream: its last output, or its failure. */
 interface ScannedEnd {

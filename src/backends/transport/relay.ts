@@ -11,7 +11,13 @@ import type { Deadline } from "../../outbound/deadline.ts";
 import { CoalescingReader } from "../../streams/coalescing-reader.ts";
 import type { Source } from "../../streams/pulled-stream.ts";
 import { type EventPiece, EventStream } from "../../streams/sse.ts";
-import { type EventReader, EventScanner, type RelayedStream, type UpstreamStream } from "./event-scanner.ts";
+import {
+	type EventReader,
+	EventScanner,
+	NO_EVENTS,
+	type RelayedStream,
+	type UpstreamStream,
+} from "./event-scanner.ts";
 
 /** Limit of the comments before the first event. Later ones are dropped: they are only keep-alives. */
 const MAX_EARLY_BYTES = 4 * 1024;
@@ -27,9 +33,6 @@ export async function relay(stream: UpstreamStream, eventReader: EventReader): P
 }
 
 type Read = ReadableStreamReadResult<Uint8Array>;
-
-/** What was read completes no event, or only dropped ones. */
-const NOTHING: EventPiece = { bytes: new Uint8Array(), events: [] };
 
 class Relay implements Source<EventPiece> {
 	readonly #deadline: Deadline;
@@ -58,7 +61,7 @@ class Relay implements Source<EventPiece> {
 	/** Waits for the first output. */
 	async begin(): Promise<void> {
 		let piece = await this.pull();
-		while (piece === NOTHING) piece = await this.pull();
+		while (piece === NO_EVENTS) piece = await this.pull();
 		this.#first = piece;
 	}
 
@@ -79,7 +82,7 @@ class Relay implements Source<EventPiece> {
 	readonly #onRead = ({ done, value }: Read): EventPiece | Promise<EventPiece | undefined> => {
 		if (this.#ended) return this.#finish();
 		this.#deadline.pause();
-		return done ? this.#finish() : (this.#outputOf(this.#scanner.push(value)) ?? NOTHING);
+		return done ? this.#finish() : (this.#outputOf(this.#scanner.push(value)) ?? NO_EVENTS);
 	};
 
 	readonly #onReadFailure = (error: unknown): Promise<EventPiece | undefined> => {

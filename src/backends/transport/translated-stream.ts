@@ -133,7 +133,7 @@ class TranslatingReader implements EventReader {
 	readonly progress = new StreamProgress();
 	readonly #translator: Translator;
 	#events: StreamEvent[] = [];
-	#error: AiError | MalformedEvent | undefined;
+	#failure: AiError | MalformedEvent | undefined;
 	/** The last template, with the fields that the chunks have in common. */
 	#templated: (Heading & { template: EventTemplate | undefined }) | undefined;
 	readonly #parser = createParser({
@@ -152,7 +152,7 @@ class TranslatingReader implements EventReader {
 
 	read(event: Uint8Array, events: StreamEvent[]): AiError | MalformedEvent | undefined {
 		this.lastWasEvent = false;
-		this.#error = undefined;
+		this.#failure = undefined;
 		this.#events = events;
 		const template = this.#templated?.template;
 		const delta = template && this.#translator.readContent?.(event);
@@ -167,7 +167,7 @@ class TranslatingReader implements EventReader {
 		if (plain !== undefined && data !== undefined) this.#readData(name, data);
 		else if (this.format === "sse") this.#parser.feed(BLANK_END.test(text) ? text : `${text}\n`);
 		else if (text.trim() !== "") this.#readData(undefined, text.trim());
-		return this.#error;
+		return this.#failure;
 	}
 
 	output({ events }: EventPiece): EventPiece | undefined {
@@ -181,7 +181,7 @@ class TranslatingReader implements EventReader {
 	}
 
 	#readData(event: string | undefined, data: string): void {
-		if (this.#error || this.done) return;
+		if (this.#failure || this.done) return;
 		this.lastWasEvent = true;
 		if (event === PING) this.#events.push({ comment: PING });
 		// Proxies add it to streams of other APIs.
@@ -193,7 +193,7 @@ class TranslatingReader implements EventReader {
 		try {
 			this.#addChunks(this.#translator.translate(event === undefined ? { data } : { event, data }));
 		} catch (error) {
-			this.#error = error instanceof AiError ? error : { received: data };
+			this.#failure = error instanceof AiError ? error : { received: data };
 			return;
 		}
 		if (this.#translator.done) this.#finish();
