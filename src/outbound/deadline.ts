@@ -33,7 +33,7 @@ interface LimitedCall {
 	late(totalMs: number): AiError;
 }
 
-/** Without a pending read: only the limit of the complete call applies. */
+/** The time limits of one call, and the signal that ends it. The holder calls `close`. */
 export class Deadline {
 	/** For `fetch`. Its reason is the `AiError` that ended the call. */
 	readonly signal: AbortSignal;
@@ -85,7 +85,7 @@ export class Deadline {
 	}
 
 	/**
-	 * Settles as `work`, or rejects with the failure that ends the call earlier. Called a few times per call. Listening to the signal costs
+	 * Settles as `work`, or rejects with the failure that ends the call earlier. It keeps one `reject`, because a listener on the signal costs
 	 * more.
 	 */
 	race<T>(work: Promise<T>): Promise<T> {

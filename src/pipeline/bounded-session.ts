@@ -28,7 +28,10 @@ export interface BoundedSession extends LiveTranscription {
 	isAtBound(): boolean;
 	/** Seconds of audio up to the last transcript, summed over all channels. */
 	transcribedSeconds(): number;
-	/** Seconds of audio that were sent, or at least transcribed, summed over all channels. */
+	/**
+	 * Seconds of audio that were sent, summed over all channels, and at least {@link transcribedSeconds}. If the samples of the encoding have no fixed
+	 * length, it is that.
+	 */
 	sentSeconds(): number;
 }
 

@@ -204,8 +204,8 @@ function meterOutputs(
 }
 
 /**
- * Meters a live session. It is charged for the audio that its last event reports. Without that event it is charged for all audio that was sent if
- * a bound or the caller ended it, also by a token that was revoked, and up to the last transcript if the engine failed.
+ * Meters a live session. It is charged for the audio that its last event reports. Without that event: for all audio that was sent, if a bound or the
+ * caller ended the session, or its token was revoked; up to the last transcript, if the engine failed.
  */
 function meterSession(
 	{ readable, writable, isAtBound, sentSeconds, transcribedSeconds }: BoundedSession,
