@@ -10,8 +10,9 @@
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { type Hold, HoldOwner } from "../../core/process-counts.ts";
 import { RuntimeDelay } from "../../core/runtime-delay.ts";
+import { settledElsewhere } from "../../core/settled-elsewhere.ts";
 import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
-import { AVERAGE_OF, addTime, type Lane, leavePlace, turnOf } from "./pace-lane.ts";
+import { AVERAGE_OF, addTime, type Lane, type LineTurn, turnOf, wakeNext } from "./pace-lane.ts";
 import { type JobSettings, jobsOf } from "./settings.ts";
 import { SpacedTimes } from "./spaced-times.ts";
 
@@ -39,7 +40,7 @@ const LIVE_PAUSE_MS = 5;
 /** Admissions wait so long for others that share their call. */
 const GATHER_MS = 30;
 const LIVE_GATHER_MS = 200;
-/** A line that waits for a place tries again: the one that ends may be that of a run that was lost. */
+/** A line that waits for a place looks again after this time: the limit may be higher, and a line that was woken may be lost with its run. */
 const PLACE_MS = 1_000;
 /** Only after so many requests is the time known. */
 const MIN_SAMPLES = 5;
@@ -151,6 +152,7 @@ export class Pace {
 		let placedAt: number | undefined;
 		const owner = HoldOwner.present;
 		let hasLeft = false;
+		let turn: LineTurn | undefined;
 		/** Returns false if the line was lost with its run before. */
 		const leave = (): boolean => {
 			if (hasLeft) return false;
@@ -158,7 +160,10 @@ export class Pace {
 			owner?.delete(hold);
 			this.#lines.delete(ticket);
 			lane.running--;
-			if (placedAt !== undefined) leavePlace(lane);
+			if (placedAt !== undefined) lane.placed--;
+			if (turn) lane.waiting.delete(turn);
+			// Also after a line that was woken, and lost before it had its place.
+			if (lane.placed < this.#limitOf(lane, key, settings)) wakeNext(lane);
 			return true;
 		};
 		const hold: Hold = { release: leave };
@@ -167,14 +172,18 @@ export class Pace {
 			take: async (wait) => {
 				const delay = this.#delay();
 				if (delay > 0) await wait(delay);
-				for (;;) {
+				while (!hasLeft) {
 					const pause = this.#pauseOf(lane);
 					if (pause > 0) await wait(pause);
-					else if (lane.placed < this.#limitOf(lane, key, settings)) break;
-					else await turnOf(lane, wait(PLACE_MS));
+					else if (lane.placed < this.#limitOf(lane, key, settings)) {
+						lane.placed++;
+						placedAt = this.#now();
+						return;
+					} else {
+						turn = settledElsewhere();
+						await turnOf(lane, turn, wait(PLACE_MS));
+					}
 				}
-				lane.placed++;
-				placedAt = this.#now();
 			},
 			end: ({ backend, isBusy }) => {
 				if (!leave()) return;
@@ -263,8 +272,13 @@ export class Pace {
 		let lane = this.#lanes.get(key);
 		if (!lane) {
 			lane = {
-				...{ limit: FIRST_LINES, running: 0, placed: 0, waiting: [], placeMs: 0 },
-				...{ answered: 0, pausedUntil: 0 },
+				limit: FIRST_LINES,
+				running: 0,
+				placed: 0,
+				waiting: new Set(),
+				placeMs: 0,
+				answered: 0,
+				pausedUntil: 0,
 			};
 			this.#lanes.set(key, lane);
 		}

@@ -67,6 +67,50 @@ describe("the pace of lines", () => {
 		expect(pace.pause(MODEL)).toBeGreaterThan(0);
 	});
 
+	it("gives the turns of waiting lines that are lost with their run to the next ones", async () => {
+		const { pace } = started();
+		const never = () => new Promise<void>(() => {});
+		const end = { backend: "", isBusy: false };
+		const startAll = (count: number) =>
+			Array.from({ length: count }, (_, i) => pace.start(MODEL, `line-${i}`, SETTINGS));
+		const holders = startAll(4);
+		await Promise.all(holders.map((holder) => holder.take(never)));
+		const run = new HoldOwner();
+		const takeLost = run.run(() => startAll(3)).map((place) => place.take(never));
+		const taken: number[] = [];
+		for (const [index, place] of startAll(3).entries()) void place.take(never).then(() => taken.push(index));
+		// The runtime has ended the run, so the code of the line that this end wakes does not continue.
+		holders[0]?.end(end);
+		run.release();
+		await scheduler.wait(0);
+		expect(taken).toEqual([0]);
+		holders[1]?.end(end);
+		await scheduler.wait(0);
+		expect(taken).toEqual([0, 1]);
+		// A line that continues after all takes no place.
+		await takeLost[0];
+		holders[2]?.end(end);
+		await scheduler.wait(0);
+		expect(taken).toEqual([0, 1, 2]);
+	});
+
+	it("gives no place to a line that is lost before it looks for one", async () => {
+		const { pace, live } = started();
+		live(10);
+		const delay = Promise.withResolvers<void>();
+		const run = new HoldOwner();
+		const lost = run.run(() => Array.from({ length: 4 }, (_, i) => pace.start(MODEL, `line-${i}`, SETTINGS)));
+		// The first place is free at once, the others after a delay.
+		const taken = lost.map((place) => place.take(() => delay.promise));
+		run.release();
+		delay.resolve();
+		await Promise.all(taken);
+		const late = async (milliseconds: number): Promise<void> => {
+			if (milliseconds === 1_000) throw new Error("no place is free");
+		};
+		for (let line = 0; line < 4; line++) await pace.start(MODEL, `next-${line}`, SETTINGS).take(late);
+	});
+
 	it("begins with 4, and grows by one for each round of answers up to the setting", () => {
 		const { run, free } = started();
 		expect(free()).toBe(4);
