@@ -2,7 +2,7 @@
  * Fields of a request that a pool adds for its engines: `cache_salt`, so that no account can find out by the time of an answer
  * whether another account has sent a prompt (vLLM, SGLang), and `priority` (settings `cache_salt` and `priority` of the pool).
  */
-import type { Priority } from "../core/fair-queue.ts";
+import type { Priority } from "../pools/fair-queue.ts";
 import type { PoolSettings } from "../pools/pool-settings.ts";
 import { isPooled, type Plan, type PlanTarget } from "./plan.ts";
 

@@ -6,9 +6,9 @@
  * beginnings of the prompt (also as other isolates know them), the one that the session used last, and the one with the shortest queue.
  * All others have a longer queue than the last, and no more of the prompt. So the choice takes O(log n) for n replicas.
  */
-import type { MinHeap } from "../core/min-heap.ts";
 import { holders } from "./adapter-holders.ts";
 import type { HashRing } from "./hash-ring.ts";
+import type { MinHeap } from "./min-heap.ts";
 import type { PrefixHints } from "./prefix-hints.ts";
 import type { Blocks, PrefixIndex } from "./prefix-index.ts";
 import type { Replica } from "./replica.ts";

@@ -3,9 +3,9 @@
  * refused (3040). A request that leaves the queue is not charged.
  */
 import { AiError } from "../core/errors.ts";
-import { FairQueue, type Queued } from "../core/fair-queue.ts";
 import { own } from "../core/own.ts";
 import { settledElsewhere } from "../core/settled-elsewhere.ts";
+import { FairQueue, type Queued } from "./fair-queue.ts";
 
 export interface GateSettings {
 	/** Requests in progress at each replica. */
@@ -57,6 +57,8 @@ interface GateCapacity {
 }
 
 interface Waiting extends Queued {
+	/** Milliseconds. */
+	queuedAt: number;
 	isDecided: boolean;
 	/** Admits the request, or refuses it with an error. */
 	decide(error?: AiError): void;

@@ -1,7 +1,7 @@
 /** The settings of a pool. Types only. */
-import type { Priority } from "../core/fair-queue.ts";
 import type { PolicyName } from "./choice.ts";
 import type { DiscoverSettings } from "./discovery.ts";
+import type { Priority } from "./fair-queue.ts";
 import type { GateSettings } from "./pool-gate.ts";
 import type { Disaggregation } from "./prefill-decode/settings.ts";
 import type { WakeSettings } from "./wake-calls.ts";

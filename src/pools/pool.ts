@@ -4,7 +4,6 @@
  * A request is counted as prefill (its uncached prompt tokens) until its first token, then as decode (its prompt and
  * expected output tokens) until its end. Time is an argument, in milliseconds.
  */
-import { MinHeap } from "../core/min-heap.ts";
 import {
 	POLICY,
 	type Policy,
@@ -17,6 +16,7 @@ import {
 } from "./choice.ts";
 import type { Flight, FlightUsage } from "./flight.ts";
 import { HashRing } from "./hash-ring.ts";
+import { MinHeap } from "./min-heap.ts";
 import { PrefixHints } from "./prefix-hints.ts";
 import { PrefixIndex } from "./prefix-index.ts";
 import { type EngineLoad, type LoadReport, Replica } from "./replica.ts";

@@ -47,6 +47,77 @@ describe("a line for places", () => {
 		expect(long.state).toBe("placed");
 	});
 
+	it("charges an account also for turns that never waited, if others wait at their end", () => {
+		const { line, pass } = lineOf(1);
+		const held = line.enter("slow");
+		pass(10_000);
+		const first = line.enter("first");
+		line.leave(held);
+		const slow = line.enter("slow");
+		const quick = line.enter("quick");
+		line.leave(first);
+		expect([quick.state, slow.state]).toEqual(["placed", "waiting"]);
+	});
+
+	it("charges an account nothing for turns that end while nobody waits", () => {
+		const { line, pass } = lineOf(1);
+		const held = line.enter("other");
+		const waited = line.enter("busy");
+		line.leave(held);
+		line.leave(waited);
+		for (let calls = 0; calls < 100; calls++) {
+			const call = line.enter("busy");
+			pass(30_000);
+			line.leave(call);
+		}
+		const last = line.enter("other");
+		const quick = [line.enter("quick"), line.enter("quick")] as const;
+		const busy = line.enter("busy");
+		line.leave(last);
+		pass(5);
+		line.leave(quick[0]);
+		expect([busy.state, quick[1].state]).toEqual(["placed", "waiting"]);
+	});
+
+	it.each([
+		{ heldMs: 5_000, next: "second" },
+		{ heldMs: 6_000, next: "first" },
+	])(
+		"forgets a half of the time of an account in ten seconds: 8 s, then $heldMs ms of another one",
+		(one) => {
+			const { line, pass } = lineOf(1);
+			const first = line.enter("first");
+			const second = line.enter("second");
+			pass(8_000);
+			line.leave(first);
+			const waiting = [line.enter("first"), line.enter("second")];
+			pass(one.heldMs);
+			line.leave(second);
+			expect(waiting.find(({ state }) => state === "placed")?.account).toBe(one.next);
+		},
+	);
+
+	it("does not charge an account more after the clock was set back", () => {
+		const { line, pass } = lineOf(1);
+		let held = line.enter("early");
+		const charge = (): void => {
+			const waiting = line.enter("early");
+			line.leave(held);
+			held = waiting;
+		};
+		pass(8_000);
+		charge();
+		pass(-3_600_000);
+		charge();
+		pass(60_000);
+		line.leave(held);
+		const other = line.enter("other");
+		const waiting = [line.enter("early"), line.enter("other")];
+		pass(200);
+		line.leave(other);
+		expect(waiting.map(({ state }) => state)).toEqual(["placed", "waiting"]);
+	});
+
 	it("refuses a turn after its wait, and gives no place to one that has left", async () => {
 		const { line } = lineOf(1);
 		const held = line.enter("acme");

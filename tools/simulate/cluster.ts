@@ -3,10 +3,10 @@
  * blocks that its LRU cache has, and then generates the output at a speed that depends on its active requests. The gateway's part
  * is the code of `src/pools`, under the time of the model.
  */
-import { MinHeap } from "../../src/core/min-heap.ts";
 import type { Policy, PolicyName, PoolRequest } from "../../src/pools/choice.ts";
 import type { Flight } from "../../src/pools/flight.ts";
 import { learnOthers, ownShare } from "../../src/pools/load-exchange.ts";
+import { MinHeap } from "../../src/pools/min-heap.ts";
 import { Pool } from "../../src/pools/pool.ts";
 import { SharedLoads } from "../../src/pools/shared-loads.ts";
 import { Random } from "../soak/random.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MinHeap } from "../../src/core/min-heap.ts";
+import { MinHeap } from "../../src/pools/min-heap.ts";
 
 /** Removes all items, the smallest first. */
 function drain(heap: MinHeap<string>): string[] {

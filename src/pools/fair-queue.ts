@@ -1,7 +1,7 @@
 /**
- * What waits for capacity: the requests of a pool, or those who wait for a place (`fair-line.ts`). Interactive requests come before batch requests.
- * Within a priority, accounts share the capacity by the virtual token counter (Sheng et al., "Fairness in Serving Large Language Models", OSDI 2024):
- * each account has a counter of the tokens that it received, divided by its weight, and the account with the smallest counter is next.
+ * The waiting requests of a pool. Interactive requests come before batch requests. Within a priority, accounts share the
+ * capacity by the virtual token counter (Sheng et al., "Fairness in Serving Large Language Models", OSDI 2024): each account
+ * has a counter of the tokens that it received, divided by its weight, and the account with the smallest counter is next.
  * Requests of one account keep their order.
  *
  * An account that starts to wait gets at least the smallest counter of the waiting accounts: an idle account saves nothing up.
@@ -20,12 +20,7 @@ export interface Queued {
 	cost: number;
 	/** Share of the account. Positive. */
 	weight: number;
-	/** Milliseconds. */
-	queuedAt: number;
 }
-
-/** The least is next. Infinite: the account may not be next. */
-type KeyOf = (account: string, counter: number) => number;
 
 interface Flow<Item> {
 	counter: number;
@@ -61,20 +56,6 @@ class Band<Item extends Queued> {
 	get next(): Item | undefined {
 		const [item] = this.#active.top?.waiting ?? [];
 		return item;
-	}
-
-	/** Linear in the number of accounts. */
-	nextBy(keyOf: KeyOf): Item | undefined {
-		let least = Number.POSITIVE_INFINITY;
-		let next: Item | undefined;
-		for (const [account, { counter, waiting }] of this.#flows) {
-			if (waiting.size === 0) continue;
-			const key = keyOf(account, counter);
-			if (key >= least) continue;
-			least = key;
-			[next] = waiting;
-		}
-		return next;
 	}
 
 	take(item: Item): void {
@@ -140,11 +121,6 @@ export class FairQueue<Item extends Queued> {
 	/** The item that is next. It stays in the queue. */
 	get next(): Item | undefined {
 		return this.#bands.interactive.next ?? this.#bands.batch.next;
-	}
-
-	/** The item that is next in the order of these keys. It stays in the queue. */
-	nextBy(keyOf: KeyOf): Item | undefined {
-		return this.#bands.interactive.nextBy(keyOf) ?? this.#bands.batch.nextBy(keyOf);
 	}
 
 	push(item: Item): void {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FairQueue, type Queued } from "../../src/core/fair-queue.ts";
+import { FairQueue, type Queued } from "../../src/pools/fair-queue.ts";
 
 interface Item extends Queued {
 	name: string;
@@ -13,7 +13,6 @@ const item = (account: string, cost = 1, more: Partial<Item> = {}): Item => ({
 	priority: "interactive",
 	cost,
 	weight: 1,
-	queuedAt: 0,
 	...more,
 });
 
