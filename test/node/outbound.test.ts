@@ -126,8 +126,7 @@ describe("the sources", () => {
 		"core/erase-object.ts": "ends an object whose data are deleted",
 		"core/flush-schedule.ts": "begins the next flush",
 		"core/fair-line.ts": "waits for a place of the process",
-		"gateways/client/collector-calls.ts":
-			"asks for a place, also of a call that has not answered for a second",
+		"gateways/client/collector-calls.ts": "ends a slow call of another account",
 		"jobs/batches/drain.ts": "looks at the batch again",
 		"jobs/batches/line-admissions.ts": "gathers admissions",
 		"pools/discovery.ts": "uses the former list, and the read goes on",

@@ -1,13 +1,13 @@
 /**
- * The calls of collectors. Each account has a share of those under way, so a collector that does not answer takes no places of other accounts.
- * A call waits for a place, because a collector that works has bursts ({@link FairLine}). The bodies have bytes of their own, so that they take
- * none of requests. A collector that keeps failing is not called for some seconds ({@link Breaker}). What is not sent is counted, and of each
- * collector the log has a line in {@link LOG_MS}: one that fails for hours fills no disk.
+ * The calls of collectors. Accounts share the places. One account may use those that no other one needs; a slow call loses its place to an account
+ * with fewer ({@link FairLine}). The bodies have bytes of their own, so that they take none of requests. A collector that keeps failing is not
+ * called for some seconds ({@link Breaker}). What is not sent is counted, and of each collector the log has a line in {@link LOG_MS}: one that
+ * fails for hours fills no disk.
  */
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { hasPassed } from "../../core/elapsed.ts";
 import type { FailedCollector } from "../../core/errors.ts";
-import type { FairLine, Turn } from "../../core/fair-line.ts";
+import type { FairLine, Turn, WaitInLine } from "../../core/fair-line.ts";
 import { addGarbage } from "../../core/garbage.ts";
 import { counter, type Metric } from "../../core/metric.ts";
 import { exportBytes } from "../../core/process-counts.ts";
@@ -21,20 +21,19 @@ import { shortCall } from "../../outbound/short-call.ts";
 import type { OtelTarget } from "../settings.ts";
 
 const RECALLED =
-	"The collector has not answered within a second, and other accounts needed the place of the call";
+	"The collector has not answered within a second, and another account needed the place of the call";
 /** At this number the states of all are forgotten. */
 const MAX_COLLECTORS = 1_000;
 const MAX_LABEL_SETS = 1_000;
 const LOG_MS = 10_000;
-/** A call that takes so long loses its place if others need it. */
+/** A call that takes longer loses its place if another account needs it. */
 const SLOW_MS = 1_000;
 /** A call that has not ended by then never will: the runtime has ended the request that made it. */
 const LOST_MS = 3 * SHORT_CALLS.collector.timeoutMs;
 
 interface CollectorCallsServices {
 	now(): number;
-	/** Rejects if the signal fires first. */
-	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
+	wait: WaitInLine;
 	/** Of the calls under way. */
 	exportLine: FairLine;
 	/** Something was dropped. The cause contains no content of the request. */
@@ -51,14 +50,12 @@ interface DropFailure extends Pick<FailedCollector, "gateway" | "status"> {
 /** A body under way, or one that waits for a place. */
 interface Call {
 	account: string;
+	bytes: number;
 	since: number;
-	/** Since when it has a place. */
-	begunAt?: number;
-	/** Resolves if others need the place. */
+	/** Absent until it asks for a place. */
+	turn?: Turn;
+	/** Resolved by another request. The call's own request then aborts its fetch. */
 	recalled: PromiseWithResolvers<void>;
-	isRecalled: boolean;
-	/** Releases what it holds. May be called again. */
-	end(): void;
 }
 
 /** The places of this isolate, which are shared by the accounts. */
@@ -75,15 +72,7 @@ class CallPlaces {
 	tryAdd(account: string, bytes: number): Call | undefined {
 		this.#endLost();
 		if (!exportBytes.tryTake(account, bytes)) return undefined;
-		const call: Call = {
-			...{ account, since: this.#services.now() },
-			...{ recalled: settledElsewhere(), isRecalled: false },
-			end: () => {
-				call.end = () => {};
-				exportBytes.release(account, bytes);
-				addGarbage(bytes);
-			},
-		};
+		const call: Call = { account, bytes, since: this.#services.now(), recalled: settledElsewhere() };
 		this.#calls.add(call);
 		return call;
 	}
@@ -91,52 +80,46 @@ class CallPlaces {
 	/** `true`: the call has a place, which its end releases too. A promise: whether it got one later. */
 	begin(call: Call): true | Promise<boolean> {
 		this.#endLost();
-		const { exportLine } = this.#services;
-		const turn = exportLine.enter(call.account);
-		const { end } = call;
-		call.end = () => {
-			exportLine.leave(turn);
-			end();
-		};
-		return this.#hasBegun(call, turn) || this.#beginLater(call, turn);
+		const turn = this.#services.exportLine.enter(call.account);
+		call.turn = turn;
+		return turn.state === "placed" || this.#beginLater(turn);
 	}
 
-	async #beginLater(call: Call, turn: Turn): Promise<boolean> {
+	async #beginLater(turn: Turn): Promise<boolean> {
 		const { exportLine, wait } = this.#services;
 		const timer = new AbortController();
 		wait(SLOW_MS, timer.signal).then(
-			() => turn.state === "waiting" && this.#recall(call.account),
+			() => turn.state === "waiting" && this.#recall(turn.account),
 			() => {},
 		);
 		await exportLine.placed(turn, wait);
 		timer.abort();
-		return this.#hasBegun(call, turn);
+		return turn.state === "placed";
 	}
 
-	#hasBegun(call: Call, { state }: Turn): boolean {
-		if (state !== "placed") return false;
-		call.begunAt = this.#services.now();
-		return true;
-	}
-
+	/** Releases what the call holds. Also from another request. May be called again. */
 	end(call: Call): void {
-		this.#calls.delete(call);
-		call.end();
+		if (!this.#calls.delete(call)) return;
+		const { account, bytes, turn } = call;
+		if (turn) this.#services.exportLine.leave(turn);
+		exportBytes.release(account, bytes);
+		addGarbage(bytes);
 	}
 
-	/** Ends a slow call of the account with the most places, unless the account that waits would then have as many. */
+	/** Ends a slow call of the account with the most places, unless the waiting account would then have more. */
 	#recall(account: string): void {
 		const now = this.#services.now();
-		const placed = [...this.#calls].filter(({ begunAt, isRecalled }) => begunAt !== undefined && !isRecalled);
+		const placed = [...this.#calls].filter(({ turn }) => turn?.state === "placed");
 		const ofAccounts = Map.groupBy(placed, (call) => call.account);
-		const least = (ofAccounts.get(account)?.length ?? 0) + 1;
+		const ownAfter = (ofAccounts.get(account)?.length ?? 0) + 1;
 		const slow = [...ofAccounts.values()]
-			.filter(({ length }) => length > least)
+			.filter(({ length }) => length > ownAfter)
 			.sort((a, b) => b.length - a.length)
-			.flatMap((calls) => calls.find(({ begunAt }) => hasPassed(SLOW_MS, begunAt, now)) ?? [])[0];
+			.flatMap((calls) => calls.find(({ turn }) => hasPassed(SLOW_MS, turn?.placedAt, now)) ?? [])[0];
 		if (!slow) return;
-		slow.isRecalled = true;
 		slow.recalled.resolve();
+		// The runtime may have ended its request: the place is free without it.
+		this.end(slow);
 	}
 
 	#endLost(): void {
@@ -210,7 +193,10 @@ export class CollectorClient {
 		const { cause, ...known } = failure;
 		const { account } = this;
 		this.#services.failed(cause, {
-			...{ account, kind: this.#kind, host: hostOf(this.#target.url), reason },
+			account,
+			kind: this.#kind,
+			host: hostOf(this.#target.url),
+			reason,
 			...known,
 		});
 	}
@@ -228,6 +214,11 @@ export class CollectorClient {
 			if (!answer.ok) throw new Error(`The collector answered with status ${status}`);
 			this.#breaker.succeed(this.#services.now(), since);
 		} catch (cause) {
+			if (controller.signal.aborted) {
+				// The collector may work: the process has too few places.
+				this.#breaker.cancel(since);
+				return this.drop("full", { gateway, cause });
+			}
 			this.#breaker.fail(this.#services.now(), since);
 			this.drop("failed", { gateway, cause, ...(status !== undefined && { status }) });
 		}

@@ -106,18 +106,34 @@ describe("the calls of collectors", () => {
 		expect(drops()).toEqual({});
 	});
 
-	it("that are slow lose a place to an account that has waited for a second, unless it has as many", async () => {
-		const { called, drops, exportLine, failures, pass, send, waits } = world((url, signal) => {
+	/** Three places, whose calls hang until they are aborted. */
+	function full() {
+		const made = world((url, signal) => {
 			if (!url.includes("slow")) return new Response();
 			const { promise, reject } = Promise.withResolvers<Response>();
 			signal?.addEventListener("abort", () => reject(signal.reason));
 			return promise;
 		}, 3);
 		const timers: (() => void)[] = [];
-		waits.work = () => new Promise((resolve) => void timers.push(resolve));
-		const sent = [send("hanging", "slow"), send("hanging", "slow"), send("third", "slow")];
+		made.waits.work = () => new Promise((resolve) => void timers.push(resolve));
+		const fill = (): void => {
+			for (const account of ["hanging", "hanging", "third"]) void made.send(account, "slow");
+		};
+		fill();
+		return {
+			...{ ...made, timers, fill },
+			async endAll(): Promise<void> {
+				made.pass(30_001);
+				await made.send("good");
+				expect(exportBytes.report().used).toBe(0);
+			},
+		};
+	}
+
+	it("that are slow lose a place to an account that has waited for a second, unless it would have more", async () => {
+		const { called, drops, endAll, exportLine, failures, pass, send, timers } = full();
 		// It has the most places itself.
-		sent.push(send("hanging", "slow"));
+		void send("hanging", "slow");
 		const good = send("good");
 		expect([exportLine.size, timers.length]).toEqual([3, 4]);
 		pass(1_001);
@@ -127,11 +143,38 @@ describe("the calls of collectors", () => {
 		timers[2]?.();
 		await good;
 		expect(called.filter((host) => host === "a.example")).toHaveLength(1);
-		expect(drops()).toEqual({ "hanging failed": 1 });
+		expect(drops()).toEqual({ "hanging full": 1 });
+		expect(failures[0]?.collector).toMatchObject({ account: "hanging", reason: "full" });
 		expect(String(failures[0]?.cause)).toContain("has not answered within a second");
-		pass(30_001);
-		await send("good");
-		expect(exportBytes.report().used).toBe(0);
+		await endAll();
+	});
+
+	it("give their place at once, although the runtime has ended the request that made them", async () => {
+		// No code of such a request continues.
+		const abort = vi.spyOn(AbortController.prototype, "abort").mockImplementation(() => {});
+		const { endAll, exportLine, pass, send, timers } = full();
+		const good = send("good");
+		pass(1_001);
+		timers[0]?.();
+		await good;
+		expect(exportLine.size).toBe(2);
+		abort.mockRestore();
+		await endAll();
+	});
+
+	it("that lose their places are no failures of the collector, so it is not paused", async () => {
+		const { calls, drops, endAll, fill, pass, send, timers } = full();
+		for (let number = 1; number <= 10; number++) {
+			const good = send("good");
+			pass(1_001);
+			timers.splice(0)[0]?.();
+			await good;
+			await expect.poll(drops).toEqual({ "hanging full": number });
+			await endAll();
+			fill();
+		}
+		expect(calls.collectorOf(address("hanging", "slow")).isPaused).toBe(false);
+		await endAll();
 	});
 
 	it("release their places although the runtime has ended the requests that made them", async () => {
