@@ -140,11 +140,13 @@ export class GuardedConnection implements Placed {
 		else this.#receiveRequests(bytes);
 	}
 
-	/** The caller is read further, because its end must be seen. */
+	/** The caller is read further, because its end must be seen. Nobody may send much before the answer to an upgrade request. */
 	#keep(unread: Buffer[], bytes: Buffer): void {
 		unread.push(bytes);
 		const size = unread.reduce((sum, { length }) => sum + length, 0);
-		if (size > HELD_BODY_BYTES) this.#callerReading.stop("waiting");
+		if (size <= HELD_BODY_BYTES) return;
+		if (unread === this.#afterUpgrade) this.close();
+		else this.#callerReading.stop("waiting");
 	}
 
 	#receiveRequests(bytes: Buffer): void {
@@ -310,7 +312,6 @@ export class GuardedConnection implements Placed {
 		if (!this.#afterUpgrade) return NO_BYTES;
 		const bytes = Buffer.concat(this.#afterUpgrade);
 		this.#afterUpgrade = undefined;
-		this.#callerReading.goOn("waiting");
 		return bytes;
 	}
 

@@ -139,7 +139,12 @@ export abstract class AccountReader<Services extends AccountReaderServices>
 	}
 
 	async verifyRecently(credential: Credential): Promise<VerifiedCredential> {
-		return this.services.credentials.verify(this.account, credential, () => this.#verify(credential, "run"));
+		const { credentials } = this.services;
+		const known = credentials.verified(this.account, credential);
+		if (known) return known;
+		const facts = await this.#verify(credential, "run");
+		credentials.setVerified(this.account, credential, facts);
+		return facts;
 	}
 
 	async #verify(

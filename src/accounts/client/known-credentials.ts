@@ -3,8 +3,6 @@
  * still decides about every request that it admits.
  */
 import { FreshCache } from "../../core/fresh-cache.ts";
-import { awaitedElsewhere } from "../../core/settled-elsewhere.ts";
-import { withTimeout } from "../../core/with-timeout.ts";
 import type { Credential } from "../admission.ts";
 import type { VerifiedCredential } from "../bound-gateway.ts";
 import { LEASE_MS } from "../lease.ts";
@@ -13,9 +11,6 @@ import { LEASE_MS } from "../lease.ts";
 const VERIFIED_MS = LEASE_MS;
 /** A gateway that a token or an account binds. Only a hint of where to run a request. Milliseconds. */
 const BOUND_GATEWAY_MS = 5_000;
-/** A shared verification that takes longer may never end: the runtime may have ended the request that made it. */
-const SHARED_MS = 500;
-const LATE = new Error("the verification is late");
 
 export class KnownCredentials {
 	/** Credentials of tokens that may run models. Not used if the account's object admits every request. */
@@ -24,8 +19,6 @@ export class KnownCredentials {
 	readonly #operator: FreshCache<VerifiedCredential>;
 	/** Ids of gateways that credentials bind. */
 	readonly #gateways: FreshCache<string>;
-	/** Verifications under way, which all requests and sockets of a credential share. */
-	readonly #underWay = new Map<string, Promise<VerifiedCredential>>();
 	/** Without any, requests need no look-up. */
 	#hasGateways = false;
 
@@ -35,33 +28,12 @@ export class KnownCredentials {
 		this.#gateways = new FreshCache({ now, freshMs: BOUND_GATEWAY_MS });
 	}
 
-	/** The kept result, that of the verification under way, or that of `load`. Rejects as the verification does. */
-	async verify(
-		account: string,
-		credential: Credential,
-		load: () => Promise<VerifiedCredential>,
-	): Promise<VerifiedCredential> {
-		const verified = this.#verifiedOf(credential);
-		const key = keyOf(account, credential);
-		const known = verified.get(key);
-		if (known) return known;
-		for (let shared = this.#underWay.get(key); shared; shared = this.#underWay.get(key)) {
-			try {
-				return await withTimeout(shared, SHARED_MS, () => LATE);
-			} catch (error) {
-				if (error !== LATE) throw error;
-				if (this.#underWay.get(key) === shared) this.#underWay.delete(key);
-			}
-		}
-		const own = awaitedElsewhere(load());
-		this.#underWay.set(key, own);
-		try {
-			const facts = await own;
-			verified.set(key, facts);
-			return facts;
-		} finally {
-			if (this.#underWay.get(key) === own) this.#underWay.delete(key);
-		}
+	verified(account: string, credential: Credential): VerifiedCredential | undefined {
+		return this.#verifiedOf(credential).get(keyOf(account, credential));
+	}
+
+	setVerified(account: string, credential: Credential, facts: VerifiedCredential): void {
+		this.#verifiedOf(credential).set(keyOf(account, credential), facts);
 	}
 
 	gateway(account: string, credential: Credential): string | undefined {
@@ -83,4 +55,4 @@ export class KnownCredentials {
 }
 
 const keyOf = (account: string, credential: Credential): string =>
-	`${credential.kind}\n${account}\n${credential.kind === "token" ? credential.hash : ""}`;
+	`${account}\n${credential.kind === "token" ? credential.hash : ""}`;
