@@ -13,6 +13,7 @@ import {
 	readHost,
 	readPort,
 	readWorkers,
+	refuseEmptyValues,
 	withConfig,
 } from "./flags.ts";
 
@@ -40,6 +41,7 @@ export function program(version: string, defaults: Defaults, finish: (code: numb
 	runCommands(ganglion, defaults, finish);
 	clientCommands(ganglion, defaults, finish);
 	workerCommands(ganglion, defaults, finish);
+	refuseEmptyValues(ganglion);
 	ganglion.commandsGroup("Other:");
 	tab(ganglion, { completionCommandName: COMPLETION });
 	ganglion.commands

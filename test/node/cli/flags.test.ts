@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { settingsOfFlags } from "../../../cli/engine-settings.ts";
 import {
@@ -9,6 +10,7 @@ import {
 	readRoute,
 	readWorkers,
 } from "../../../cli/flags.ts";
+import { program } from "../../../cli/program.ts";
 import { ConfigError } from "../../../src/config/index.ts";
 
 describe("--backend", () => {
@@ -89,5 +91,56 @@ describe("--workers", () => {
 	it("is a number from 1 to 64", () => {
 		expect(["1", "64"].map(readWorkers)).toEqual([1, 64]);
 		for (const text of ["0", "65", "two"]) expect(() => readWorkers(text)).toThrow("Expected a");
+	});
+});
+
+describe("an empty value", () => {
+	/** The names of a command that has no others in it. */
+	interface Leaf {
+		names: readonly string[];
+		command: Command;
+	}
+	const leavesOf = (command: Command, names: readonly string[] = []): Leaf[] =>
+		command.commands.length === 0
+			? [{ names, command }]
+			: command.commands.flatMap((inner) => leavesOf(inner, [...names, inner.name()]));
+	const silent = (command: Command): Command => {
+		command.exitOverride().configureOutput({ writeErr() {} });
+		for (const inner of command.commands) silent(inner);
+		return command;
+	};
+	const refusal = (args: readonly string[]): Promise<unknown> =>
+		silent(program("0.1.0", {}, () => {}))
+			.parseAsync([...args], { from: "user" })
+			.then(
+				() => "runs",
+				(error: unknown) => (error instanceof Error ? error.message : error),
+			);
+	const leaves = leavesOf(program("0.1.0", {}, () => {}));
+
+	it.each(
+		leaves.flatMap(({ command, names }) =>
+			command.options.filter(({ required }) => required).map(({ long }) => [...names, long ?? ""]),
+		),
+	)("is refused: ganglion %s %s %s", async (...args) => {
+		expect(await refusal([...args.filter(Boolean), ""])).toMatch(
+			/expected a value, found an empty text|argument '' is invalid/,
+		);
+	});
+
+	it("is refused where an argument must be", async () => {
+		expect(await refusal(["create", ""])).toBe(
+			"error: <folder>: expected a value, found an empty text (is a variable of the shell not set?)",
+		);
+		expect(await refusal(["search", "sync", "", "--instance", "docs"])).toContain(
+			"<folder>: expected a value",
+		);
+	});
+
+	it("names the option, and is not the current folder", async () => {
+		const problem =
+			"error: --state <folder>: expected a value, found an empty text (is a variable of the shell not set?)";
+		expect(await refusal(["serve", "--state", ""])).toBe(problem);
+		expect(await refusal(["serve", "--state="])).toBe(problem);
 	});
 });
