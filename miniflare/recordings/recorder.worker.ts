@@ -70,7 +70,8 @@ function storeIn(files: Fetcher): RecordingStore {
 		},
 		async read(name) {
 			const response = await files.fetch(address(name));
-			if (response.ok) return response.text();
+			// `text()` of the runtime warns: the disk service answers with bytes.
+			if (response.ok) return new TextDecoder().decode(await response.arrayBuffer());
 			await response.body?.cancel();
 			if (response.status === 404) return undefined;
 			throw new Error(`cannot be read: status ${response.status}`);

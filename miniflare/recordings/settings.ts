@@ -23,9 +23,7 @@ export interface RecordingSettings {
 const VARIABLE = "GANGLION_RECORDINGS";
 const DEFAULT_FOLDER = "recordings";
 
-const Mode = z.enum(["replay", "strict", "once", "record", "prune", "off"], {
-	error: 'expected "replay", "strict", "once", "record", "prune" or "off"',
-});
+const Mode = z.enum(["replay", "strict", "once", "record", "prune", "off"]);
 
 const PATH = /^[^.]+(?:\.[^.]+)*$/;
 const PATH_EXPECTED = "expected a path such as messages.*.id";

@@ -64,17 +64,17 @@ describe("the option recordings", () => {
 		[{ folder: 1 }, {}, "dev.options.recordings.folder: expected text, found a number"],
 		[{ mod: "once" }, {}, 'dev.options.recordings.mod: expected no such field; did you mean "mode"?'],
 		[
-			{ mode: "all" },
+			{ mode: "onec" },
 			{},
-			'dev.options.recordings.mode: expected "replay", "strict", "once", "record", "prune" or "off"',
+			'dev.options.recordings.mode: expected "replay", "strict", "once", "record", "prune" or "off", found "onec"; did you mean "once"?',
 		],
 		[{ ignore: ["a..b"] }, {}, "dev.options.recordings.ignore[0]: expected a path such as messages.*.id"],
 		[{ speed: 0 }, {}, "dev.options.recordings.speed: expected more than 0, found 0"],
 		[true, {}, "dev.options.recordings: expected an object, found true"],
 		[
 			"a",
-			{ GANGLION_RECORDINGS: "all" },
-			'GANGLION_RECORDINGS: expected "replay", "strict", "once", "record", "prune" or "off"',
+			{ GANGLION_RECORDINGS: "strickt" },
+			'GANGLION_RECORDINGS: expected "replay", "strict", "once", "record", "prune" or "off", found "strickt"; did you mean "strict"?',
 		],
 	])("refuses %j with %j", (option, env, problem) => {
 		expect(() => read(option, env)).toThrow(problem);
