@@ -16,7 +16,12 @@ export interface TryFlags extends ReachFlags {
 
 const Chunk = z.looseObject({
 	choices: z
-		.array(z.looseObject({ delta: z.looseObject({ content: z.string().nullish() }).optional() }))
+		.array(
+			z.looseObject({
+				delta: z.looseObject({ content: z.string().nullish() }).optional(),
+				finish_reason: z.string().nullish(),
+			}),
+		)
 		.optional(),
 	usage: z
 		.looseObject({ prompt_tokens: z.number(), completion_tokens: z.number(), neurons: z.number().optional() })
@@ -30,7 +35,12 @@ interface Answer {
 	/** Milliseconds. Absent if there is no text. */
 	firstText?: number;
 	total: number;
+	/** The reason of the end, as OpenAI names it: `stop`, `length`, … */
+	finishReason?: string;
 }
+
+/** `finish_reason` of an answer that `max_tokens`, a budget or the context window has cut. */
+const CUT = "length";
 
 export async function tryCommand(
 	model: string,
@@ -94,6 +104,8 @@ async function stream(client: GatewayClient, { model, prompt, flags, write }: Ca
 			if (text !== "") answer.firstText ??= elapsed();
 			answer.text += text;
 			if (usage) answer.usage = usage;
+			const reason = choices.map(({ finish_reason }) => finish_reason).find(Boolean);
+			if (reason) answer.finishReason = reason;
 			write(text);
 		},
 	});
@@ -103,8 +115,9 @@ async function stream(client: GatewayClient, { model, prompt, flags, write }: Ca
 	return answer;
 }
 
-function summaryOf({ usage, firstText, total }: Answer): string {
+function summaryOf({ usage, finishReason, firstText, total }: Answer): string {
 	const parts = [
+		...(finishReason === CUT ? ["cut at the output limit"] : []),
 		...(usage ? [`${usage.prompt_tokens} + ${usage.completion_tokens} tokens`] : []),
 		...(usage?.neurons === undefined ? [] : [`${usage.neurons} neurons`]),
 		...(firstText === undefined ? [] : [`first text after ${firstText} ms`]),

@@ -71,6 +71,7 @@ describe("the walk for a team", () => {
 		expect(lines[0]).toMatch(/^Simulated reply .* "Hello"\.$/);
 		expect(lines[2]).toContain("[code: 2029] (HTTP 400)");
 		expect(lines[3]).toContain("Simulated reply");
+		expect(lines[6]).toMatch(/^\(cut at the output limit, 9 \+ 19 tokens, /);
 		expect(lines.at(-1)).toContain("[code: 3036] (HTTP 429)");
 	});
 
