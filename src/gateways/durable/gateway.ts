@@ -125,14 +125,16 @@ export class Gateway extends DurableObject<GatewayBindings> {
 	/** A read right after an answer waits for its row, which its isolate may still be sending. */
 	async log(id: string): Promise<LogDetails | undefined> {
 		const row = this.#logs.get(id) ?? (await this.#arrival(id));
-		return row && { row, ...this.#logs.payloads.of(id) };
+		return row && { row, ...this.#logs.payloadsOf(row) };
 	}
 
 	/** A complete payload. `undefined`: it was not collected, or the bucket does not have it. */
 	async payload(id: string, part: PayloadPart): Promise<Payload | undefined> {
-		const { payloads } = this.#logs;
-		const reference = payloads.reference(id, part);
-		if (!reference) return payloads.of(id)[part];
+		const reference = this.#logs.payloads.reference(id, part);
+		if (!reference) {
+			const row = this.#logs.get(id);
+			return row && this.#logs.payloadsOf(row)[part];
+		}
 		const text = await this.#objects?.read(reference.key);
 		return text === undefined ? undefined : { text, complete: reference.complete };
 	}

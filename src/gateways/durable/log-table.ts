@@ -1,8 +1,9 @@
 /** The tables of a gateway's logs. */
+import { Buffer } from "node:buffer";
 import { addColumns } from "../../core/sql-columns.ts";
 import { type LogBatch, metadataFields } from "../logs/log-batch.ts";
 import { COLUMN_NAMES, COLUMNS } from "../logs/log-columns.ts";
-import { idPrefix, type LogRow, timeOfId } from "../logs/log-row.ts";
+import { idPrefix, type LogPayloads, type LogRow, timeOfId } from "../logs/log-row.ts";
 import { type LogQuery, selectionOf } from "../logs/query.ts";
 import { ComparisonTable } from "./comparison-table.ts";
 import { ROWS_OF_JSON, valuesOf } from "./json-rows.ts";
@@ -121,6 +122,12 @@ export class LogTable {
 		return this.#sql
 			.exec<LogRow & Record<string, SqlStorageValue>>(`SELECT ${LISTED} FROM logs WHERE id = ?`, id)
 			.toArray()[0];
+	}
+
+	/** The payloads of a log. Of an object, only the first part. */
+	payloadsOf({ id, error, response_size }: LogRow): LogPayloads {
+		if (!error) return this.payloads.of(id);
+		return { response: { text: error, complete: Buffer.byteLength(error) === response_size } };
 	}
 
 	page(query: LogPageQuery): LogPage {

@@ -36,6 +36,7 @@ export const COLUMNS: Readonly<Record<keyof LogRow, string>> = {
 	feedback: "INTEGER",
 	score: "REAL",
 	usage_estimated: "INTEGER",
+	error: "TEXT",
 };
 
 /** Their order in a batch of rows. */

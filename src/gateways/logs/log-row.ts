@@ -50,6 +50,8 @@ export interface LogRow {
 	score: number | null;
 	/** The tokens are an estimate, and so is a cost that depends on them. Absent: they are not. */
 	usage_estimated?: 0 | 1 | null;
+	/** JSON of the response to a refused request, which has no payloads. Its size differs from `response_size` if it was shortened. */
+	error?: string | null;
 }
 
 export const PAYLOAD_PARTS = ["request", "response"] as const;

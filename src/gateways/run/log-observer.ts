@@ -7,7 +7,7 @@ import { collectsLog, collectsPayload, retentionOf } from "../logs/collection.ts
 import { costOf } from "../logs/cost.ts";
 import type { Log, LogRow } from "../logs/log-row.ts";
 import { type LoggedBody, requestBody } from "../logs/payload.ts";
-import { isRefusal, logOfRefusal } from "../logs/refusal.ts";
+import { logOfRefusal, refusalOf } from "../logs/refusal.ts";
 import type { GatewayOptions } from "../options.ts";
 
 /** Characters of JSON. Larger metadata is not logged. */
@@ -34,7 +34,9 @@ export const logObserver =
 /** `maxPayload`: characters of a body. */
 export function logOf(request: EndedRequest, maxPayload: number): Log {
 	const { end, options, settings, step, response } = request;
-	if (isRefusal(end)) return logOfRefusal(rowOf(request, step && requestBody(step.body, 0)));
+	const refusal = refusalOf(end);
+	if (refusal)
+		return logOfRefusal(rowOf(request, step && requestBody(step.body, 0)), refusal, response?.payload);
 	const isCollected = step && collectsPayload(options, settings, step.body.contentType);
 	const sent = step && requestBody(step.body, isCollected ? maxPayload : 0);
 	return {

@@ -24,6 +24,7 @@ import { DEFAULT_GATEWAY } from "../settings.ts";
 import { dynamicPlan } from "./dynamic-plan.ts";
 import { isPoolName, poolPlan } from "./pool-plan.ts";
 import { compatModel, dynamicRouteName, isProviderModel, slugOf } from "./provider-names.ts";
+import { requestedFacts } from "./requested-facts.ts";
 import { type GatewayCall, type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import { type ModelTarget, modelTarget } from "./step-target.ts";
 import { storedKeys } from "./stored-keys.ts";
@@ -67,7 +68,7 @@ export const withoutGateway = (caller: Caller): Caller => ({
 });
 
 /** Whether the name is that of a dynamic route, an alias or `cloudflare/auto`, for which a gateway chooses the model. */
-export const choosesModel = (model: string): boolean =>
+export const choosesModel = (model: unknown): model is string =>
 	dynamicRouteName(model) !== undefined || isPoolName(model);
 
 /** The gateway of a request, with the options and the source of the request. */
@@ -118,10 +119,8 @@ export async function runModel(call: ModelCall, services: GatewayServices): Prom
 		// biome-ignore lint/correctness/useYield: the plan fails before its first step.
 		const plan = async function* ({ exchange }: PlanContext): StepPlan {
 			const { endpoint, model } = call;
-			exchange.report({
-				path: endpoint(model),
-				...(model !== undefined && { provider: slugOf(model), model }),
-			});
+			const path = endpoint(model);
+			exchange.report(model === undefined ? { path } : requestedFacts(slugOf(model), path, model));
 			throw thrown;
 		};
 		return inGateway(call, gateway, plan, services);
@@ -186,7 +185,7 @@ async function* planOf(
 	{ call, request: sent, endpoint, nextId }: ReadCall,
 	{ context, services }: { context: PlanContext; services: GatewayServices },
 ): StepPlan {
-	const { account, caller, options, settings } = context;
+	const { account, caller, options, settings, exchange } = context;
 	const request = { ...sent, caller };
 	const access = isThirdPartyId(request.model)
 		? await services.providerAccesses.find(account, settings.id)
@@ -206,6 +205,8 @@ async function* planOf(
 		yield { step: stepFor(request, options), index: 0 };
 		return;
 	}
+	// For the log of a request that fails before the gateway has chosen a model.
+	exchange.report(requestedFacts(slugOf(request.model), endpoint, request.model));
 	const body = request.inputs.fields;
 	const chosenStep = (compat: string, modelOptions: GatewayOptions): GatewayStep => {
 		const stepOptions = mergedOptions(modelOptions, options);
@@ -216,7 +217,6 @@ async function* planOf(
 			const dialect = request.dialect === loadDialect ? onlyFor(OPENAI_CHAT) : request.dialect;
 			return stepFor({ ...request, model, inputs, dialect }, stepOptions);
 		} catch (thrown) {
-			const { exchange } = context;
 			exchange.report({ skipped: [...(exchange.facts.skipped ?? []), compat] });
 			return failedStep(toAiError(thrown), { call, request, endpoint, nextId }, stepOptions);
 		}

@@ -28,6 +28,7 @@ import { inBoundGateway } from "./bound-caller.ts";
 import { guardModels } from "./guard-models.ts";
 import { logObserver } from "./log-observer.ts";
 import { loggedId } from "./provider-names.ts";
+import { requestedFacts } from "./requested-facts.ts";
 
 export interface GatewayCall {
 	caller: Caller;
@@ -146,10 +147,6 @@ export async function runInGateway(
 	return answered;
 }
 
-/** Characters. A step may name anything, and logs and metrics keep the names. */
-const MAX_PROVIDER = 128;
-const MAX_MODEL = 1_024;
-
 const noSuchGateway = (name: string, names: readonly string[]): string =>
 	`Please configure AI Gateway: ${noGateway(name, names, ".")} POST …/ai-gateway/gateways creates one (docs/gateways.md)`;
 
@@ -157,10 +154,8 @@ function factsOf(step: GatewayStep, { catalog }: Pick<GatewayServices, "catalog"
 	const named = step.modelId ?? step.model;
 	const model = named && loggedId(named, catalog);
 	return {
-		provider: (step.compat?.provider ?? step.provider).slice(0, MAX_PROVIDER),
-		path: step.endpoint,
+		...requestedFacts(step.compat?.provider ?? step.provider, step.endpoint, model),
 		byok: step.providerKey !== undefined,
-		model: model?.slice(0, MAX_MODEL),
 		modelType: model === undefined ? undefined : catalog.find(model)?.task,
 	};
 }

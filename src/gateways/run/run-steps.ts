@@ -14,10 +14,11 @@ import { modelInPath } from "../providers/model-in-path.ts";
 import { type GatewayStep, type StepPlan, WORKERS_AI } from "../request.ts";
 import type { GatewayServices } from "../services.ts";
 import { dynamicPlan } from "./dynamic-plan.ts";
-import { stepBody } from "./model-in-gateway.ts";
+import { choosesModel, stepBody } from "./model-in-gateway.ts";
 import { isPoolName, poolPlan } from "./pool-plan.ts";
 import { callProvider } from "./provider-call.ts";
 import { COMPAT, compatParts, dynamicRouteName } from "./provider-names.ts";
+import { requestedFacts } from "./requested-facts.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import type { Step, StepFormat } from "./step.ts";
 import { type ModelTarget, type StepTarget, type TargetContext, targetOf } from "./step-target.ts";
@@ -98,7 +99,9 @@ function chosenPlan(
 	const { provider, inputs, sent } = step;
 	const body = isRecord(inputs.fields) ? inputs.fields : {};
 	const { model } = body;
-	if (provider !== COMPAT) return undefined;
+	if (provider !== COMPAT || !choosesModel(model)) return undefined;
+	// For the log of a request that fails before the gateway has chosen a model.
+	gateway.exchange.report(requestedFacts(provider, step.endpoint, model));
 	const { index } = request;
 	const options = mergedOptions(step.options, request.options);
 	const stepFor = (chosen: string, modelOptions: GatewayOptions): GatewayStep =>

@@ -28,7 +28,7 @@ export const patchOf = ({
 
 /** Without the bodies and their sizes. */
 export function logListJson(row: LogRow): object {
-	const { first_byte, event_id, compatibility_mode, request_size, response_size, ...others } = row;
+	const { first_byte, event_id, compatibility_mode, request_size, response_size, error: _, ...others } = row;
 	const { metadata, dlp, guardrails, ...fields } = others;
 	const { tokens_in, tokens_out } = row;
 	return {

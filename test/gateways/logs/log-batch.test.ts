@@ -13,9 +13,9 @@ describe("a batch of logs", () => {
 		expect(ids).toEqual(["id-1"]);
 		expect(rows).toHaveLength(1);
 		const [values] = parsed(rows) as unknown[][];
-		expect(values).toHaveLength(33);
+		expect(values).toHaveLength(34);
 		expect(values?.slice(0, 8)).toEqual(["id-1", "e", "workers-ai", 'a"b', null, "@cf/a/b", 10, 5]);
-		expect(values?.slice(-3)).toEqual([null, 1.5, 0]);
+		expect(values?.slice(-4)).toEqual([null, 1.5, 0, null]);
 	});
 
 	it("has each metadata once, with its values as texts and the ids of its logs, and no other texts", () => {

@@ -2,7 +2,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { batchOf } from "../../../src/gateways/logs/log-batch.ts";
-import { isRefusal, logOfRefusal } from "../../../src/gateways/logs/refusal.ts";
+import type { Payload } from "../../../src/gateways/logs/log-row.ts";
+import { logOfRefusal, refusalOf } from "../../../src/gateways/logs/refusal.ts";
 import { newGateway, newRow } from "./rows.ts";
 
 const ROWS = 2_000;
@@ -10,6 +11,11 @@ const MAX_ROW_BYTES = 1_024;
 const LONG = "x".repeat(2_000);
 
 describe("the log of a refusal", () => {
+	const error = (message: string): Payload => ({
+		text: JSON.stringify({ errors: [{ message, code: 3036 }], success: false, result: {}, messages: [] }),
+		complete: true,
+	});
+
 	it.each([
 		[
 			"with long texts",
@@ -25,9 +31,10 @@ describe("the log of a refusal", () => {
 				...{ provider: LONG, model: LONG, model_type: LONG, path: LONG, event_id: LONG, user_agent: LONG },
 				...{ request_content_type: LONG, response_content_type: LONG },
 				...{ metadata: '{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6}' },
-				...{ dlp: JSON.stringify("x".repeat(158)), guardrails: JSON.stringify("x".repeat(158)) },
+				...{ dlp: JSON.stringify("x".repeat(160)), guardrails: JSON.stringify("x".repeat(160)) },
 			},
 		],
+		["with an error only", {}],
 		[
 			"with texts of other scripts",
 			{ ...{ provider: "界".repeat(2_000), model: "界".repeat(2_000), path: "界".repeat(2_000) } },
@@ -45,7 +52,9 @@ describe("the log of a refusal", () => {
 		const size = () => runInDurableObject(gateway, (__, { storage: { sql } }) => sql.databaseSize);
 		const before = await size();
 		for (let sent = 0; sent < ROWS; sent += 100) {
-			const logs = Array.from({ length: 100 }, () => logOfRefusal(newRow({ success: 0, ...fields })));
+			const logs = Array.from({ length: 100 }, () =>
+				logOfRefusal(newRow({ success: 0, ...fields }), "budgetExceeded", error(LONG)),
+			);
 			await gateway.append(batchOf(logs), { max: ROWS, strategy: "DELETE_OLDEST" });
 		}
 		const bytes = ((await size()) - before) / ROWS;
@@ -53,17 +62,44 @@ describe("the log of a refusal", () => {
 		expect(bytes).toBeLessThanOrEqual(MAX_ROW_BYTES);
 	});
 
-	it("has no payload, and keeps what a caller usually sends", () => {
+	it("keeps what a caller usually sends, and the error", () => {
 		const row = newRow({
 			...{ model: "@cf/meta/llama-3.1-8b-instruct-fast", path: "@cf/meta/llama-3.1-8b-instruct-fast" },
-			...{ metadata: '{"team":"research"}', dlp: '{"findings":[],"action":"BLOCK"}' },
+			...{ metadata: '{"team":"research"}', model_type: "Text Generation" },
 		});
-		expect(logOfRefusal(row)).toEqual({ row });
-		expect(logOfRefusal({ ...row, path: LONG, metadata: JSON.stringify({ note: LONG }) }).row).toEqual({
-			...row,
-			path: "x".repeat(64),
-			metadata: null,
+		const response = error("AiError: You have used up");
+		const types = { response_content_type: null };
+		expect(logOfRefusal(row, "budgetExceeded", response)).toEqual({
+			row: { ...row, ...types, error: response.text },
 		});
+		expect(logOfRefusal(row, "budgetExceeded")).toEqual({ row });
+	});
+
+	it("has each text complete or not at all, but the names, the path and the user agent", () => {
+		for (let findings = 0; findings < 440; findings += 5) {
+			const types = { request_content_type: "application/json", response_content_type: "text/html" };
+			const texts = { model_type: "Text Generation", ...types };
+			const row = newRow({ ...texts, path: LONG, user_agent: LONG, dlp: "x".repeat(findings) });
+			const { row: short } = logOfRefusal(row, "requestLeak");
+			for (const [name, text] of Object.entries(texts))
+				expect([text, null]).toContain(short[name as keyof typeof texts]);
+			expect(["x".repeat(64), null]).toContain(short.user_agent);
+		}
+	});
+
+	it("cuts the message of an error, which stays JSON", () => {
+		const row = newRow({ dlp: JSON.stringify("x".repeat(200)) });
+		const { error: cut } = logOfRefusal(row, "budgetExceeded", error(`"é😀${LONG}`)).row;
+		expect(JSON.parse(cut ?? "").errors).toEqual([
+			{ code: 3036, message: expect.stringMatching(/^"é😀x{20,}$/) },
+		]);
+	});
+
+	it("has no error that cannot be shortened", () => {
+		for (const text of [LONG, JSON.stringify(Array.from({ length: 200 }, () => 3036))])
+			expect(logOfRefusal(newRow(), "badInput", { text, complete: true }).row.error).toBeNull();
+		const partly = { text: '{"errors":[{"mess', complete: false };
+		expect(logOfRefusal(newRow(), "badInput", partly).row.error).toBeNull();
 	});
 
 	it.each([
@@ -92,6 +128,6 @@ describe("the log of a refusal", () => {
 		["timeout", false],
 		[undefined, false],
 	] as const)("is that of the failure %s: %s", (failure, expected) => {
-		expect(isRefusal(failure === undefined ? {} : { failure })).toBe(expected);
+		expect(refusalOf(failure === undefined ? {} : { failure }) !== undefined).toBe(expected);
 	});
 });

@@ -42,6 +42,7 @@ export const newRow = (fields: Partial<LogRow> = {}, time = Date.now()): LogRow 
 	feedback: null,
 	score: null,
 	usage_estimated: 0,
+	error: null,
 	...fields,
 });
 

@@ -224,6 +224,48 @@ describe("the log of a request", () => {
 		});
 	});
 
+	it("has the error of a refused request as its response, unless contents are excluded", async () => {
+		const { run, step, read, send, list } = gateway();
+		const refused = await run([step({ prompt: 5 })]);
+		const { code, message } =
+			(await refused.json<{ errors: { code: number; message: string }[] }>()).errors[0] ?? {};
+		expect(code).toBe(5006);
+		const row = await read(refused);
+		const logged = await send(`/main/logs/${row.id}/response`);
+		expect(await logged.text()).toBe(row.response_head);
+		const { errors } = JSON.parse(String(row.response_head));
+		expect(errors[0].code).toBe(code);
+		expect(message).toContain(errors[0].message);
+		expect((await list())[0]).not.toHaveProperty("error");
+		const bare = await run([step({ prompt: 5 })], { "cf-aig-collect-log-payload": "false" });
+		expect(bare.status).toBe(400);
+		await bare.text();
+		const { id } = await read(bare);
+		expect(await failureOf(await send(`/main/logs/${id}/response`))).toBe(
+			`404 7002: The log "${id}" has no response`,
+		);
+	});
+
+	it.each(["custom/none", "dynamic/none"])("names the model %s, which does not exist", async (model) => {
+		const { run, carry, read } = gateway();
+		const query = { model, messages: [{ role: "user", content: "Hi" }] };
+		const compat = await run([{ provider: "compat", endpoint: "chat/completions", headers: {}, query }]);
+		expect(compat.status).toBe(404);
+		await compat.text();
+		expect(await read(compat)).toMatchObject({ provider: "compat", model, path: "chat/completions" });
+		const bound = await carry("/ai-gateway/run?version=3", {
+			...json("POST", { inputs: query, options: { gateway: { id: "main" } } }),
+			headers: { "content-type": "application/json", "cf-consn-model-id": model },
+		});
+		expect(bound.status).toBe(404);
+		await bound.text();
+		expect(await read(bound)).toMatchObject({
+			provider: "workers-ai",
+			model,
+			path: expect.stringMatching(/./),
+		});
+	});
+
 	it("has no contents, or is absent, if the request excludes them", async () => {
 		const { run, step, read, send, list } = gateway();
 		const bare = await run([step(HI)], { "cf-aig-collect-log-payload": "false" });

@@ -10,7 +10,8 @@ const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 /** Its window has 2,824 tokens. */
 const SMALL = "@cf/mistral/mistral-7b-instruct-v0.1";
 const MAX_BYTES = 1_024;
-const ROWS = 100;
+/** With few rows, the pages that SQLite has not filled yet count too much. */
+const ROWS = 400;
 const LONG = "word ".repeat(4_000);
 const CARD = "4111 1111 1111 1111";
 const VARS = {
