@@ -129,7 +129,8 @@ const notesOf = (schema: unknown): FieldNotes | undefined =>
 
 const shownValue = (value: unknown): string => (typeof value === "string" ? quote(value) : String(value));
 
-const foundValue = (value: unknown): string =>
+/** A short text or a number itself; else its kind. */
+export const foundValue = (value: unknown): string =>
 	typeof value === "number" ||
 	(typeof value === "string" && value !== "" && value.length <= MAX_SHOWN_CHARACTERS)
 		? shownValue(value)

@@ -6,18 +6,20 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
+import { didYouMean } from "../../core/did-you-mean.ts";
 import { AiError } from "../../core/errors.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { idNotFound } from "../../core/not-found.ts";
 import { MAX_KEYS } from "../../gateways/durable/provider-access.ts";
-import { isProvider } from "../../gateways/providers/addresses.ts";
+import { isProvider, PROVIDER_SLUGS } from "../../gateways/providers/addresses.ts";
 import { customSlug } from "../../gateways/providers/custom-providers.ts";
 import { ProviderKeyCreate } from "../../gateways/providers/provider-keys.ts";
 import { authorIfKnown } from "../../gateways/run/provider-names.ts";
 import { parseFields, readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
+import { foundValue } from "../../schemas/explain.ts";
 import { SEARCH_PROVIDERS } from "../../websearch/providers/index.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
@@ -80,6 +82,8 @@ async function list(c: Context, call: AppCall): Promise<Response> {
 /** Their accounts may have a key pair or a service account as JSON, with which a gateway would have to sign. */
 const SIGNED: ReadonlySet<string> = new Set(["aws-bedrock", "google-vertex-ai"]);
 
+const SLUGS_WITH_KEYS: readonly string[] = [...PROVIDER_SLUGS, ...Object.keys(SEARCH_PROVIDERS)];
+
 /** Providers of models, of web searches, and the account's own. */
 const isKnown = (slug: string): boolean =>
 	isProvider(slug) ||
@@ -94,7 +98,10 @@ async function save(c: Context, call: AppCall): Promise<Response> {
 	const key = stored.fields;
 	const { provider_slug } = key;
 	if (!isKnown(provider_slug))
-		throw new AiError("invalidGatewayRequest", "provider_slug: expected a provider's slug or custom-{slug}");
+		throw new AiError(
+			"invalidGatewayRequest",
+			`provider_slug: expected a provider's slug or custom-{slug}, found ${foundValue(provider_slug)}${didYouMean(provider_slug, SLUGS_WITH_KEYS)}`,
+		);
 	if (SIGNED.has(provider_slug) && isRecord(parseJson(key.secret)))
 		throw new AiError(
 			"invalidGatewayRequest",

@@ -16,6 +16,7 @@ import { bodyUnreadable } from "../../retrieval/vectors/failures.ts";
 import { propertyProblem } from "../../retrieval/vectors/filter.ts";
 import { DEFAULT_LISTED, MAX_LISTED, MAX_REST_VECTORS } from "../../retrieval/vectors/limits.ts";
 import { METADATA_TYPES, type MetadataIndex } from "../../retrieval/vectors/records.ts";
+import { expectedName } from "../../schemas/explain.ts";
 import { answer } from "../answer.ts";
 import { ACCOUNT, below } from "../bases.ts";
 import { type AppRoute, type AppRouteDeclaration, defineRoutes } from "../route.ts";
@@ -195,5 +196,5 @@ function metadataIndexOf(
 	const type = METADATA_TYPES.find((name) => name === indexType);
 	if (type) return { propertyName, indexType: type };
 	if (operation === "delete-metadata-index") return { propertyName, indexType: "string" };
-	throw bodyUnreadable(`indexType: expected one of ${METADATA_TYPES.join(", ")}`);
+	throw bodyUnreadable(`indexType: ${expectedName(METADATA_TYPES, indexType)}`);
 }

@@ -591,6 +591,14 @@ describe("a stored object with an unknown field", () => {
 		expect(await refused("DELETE", `${keys}/none`)).toBe('404 7002: Provider key not found: "none"');
 	});
 
+	it("has a slug, and a misspelled one is refused with the one that is meant", async () => {
+		const misspelled = { provider_slug: "opnai", secret: "sk-example" };
+		const path = "/ai-gateway/gateways/mine/provider_configs";
+		expect(await failureOf(await send(path, ADMIN, json("POST", misspelled)))).toMatch(
+			/^400 \d+: provider_slug: expected a provider's slug or custom-\{slug\}, found "opnai"; did you mean "openai"\?$/,
+		);
+	});
+
 	it("names a field that the request cannot change, but none that is written back as it was read", async () => {
 		const path = `/ai-gateway/custom-providers/${ids.custom_provider}`;
 		const { result } = await (await send(path, ADMIN)).json<{ result: object }>();

@@ -77,6 +77,12 @@ describe("indexes", () => {
 	it("have unique names, and a deleted one leaves nothing to the next with its name", async () => {
 		const api = vectorizeApi();
 		await api.create("docs");
+		expect(await api.create("notes", 2, "cosine", { store: "pg" })).toMatchObject({
+			status: 400,
+			errors: [
+				{ code: 1001, message: 'store: expected "builtin", found "pg" (further stores: VECTORS.stores)' },
+			],
+		});
 		expect(await api.create("docs")).toMatchObject({
 			status: 409,
 			errors: [{ code: 3002, message: 'vectorize.index.duplicate_name - Index name "docs"' }],
@@ -533,8 +539,13 @@ describe("invalid requests", () => {
 		expect((await api.get("/docs/list?count=1001")).errors[0]?.code).toBe(1001);
 		expect((await api.get("/docs/list?cursor=x")).errors[0]?.code).toBe(40027);
 		expect(
-			(await post("metadata_index/create", { propertyName: "a", indexType: "date" })).errors[0]?.code,
-		).toBe(40026);
+			(await post("metadata_index/create", { propertyName: "a", indexType: "strin" })).errors[0],
+		).toMatchObject({
+			code: 40026,
+			message: expect.stringContaining(
+				'indexType: expected "string", "number" or "boolean", found "strin"; did you mean "string"?',
+			),
+		});
 		expect(
 			(await post("metadata_index/create", { propertyName: "$a", indexType: "string" })).errors[0]?.code,
 		).toBe(40026);

@@ -34,8 +34,10 @@ export function namedStore(
 ): string {
 	if (store === BUILTIN) return store;
 	const setting = stores.get(store);
-	if (!setting)
-		throw new AiError("invalidRequest", `store: ${expectedName([BUILTIN, ...stores.keys()], store)}`);
+	if (!setting) {
+		const cure = stores.size === 0 ? " (further stores: VECTORS.stores)" : "";
+		throw new AiError("invalidRequest", `store: ${expectedName([BUILTIN, ...stores.keys()], store)}${cure}`);
+	}
 	const { only } = "only" in setting ? setting : {};
 	if (only && (only.account !== account || only.index !== index))
 		throw new AiError("invalidRequest", `store: the store "${store}" is for one index, which is another one`);
