@@ -1,5 +1,6 @@
 /**
- * `ganglion doctor`: checks that the engines and the store of objects match the configuration, and that this machine has room and files.
+ * `ganglion doctor`: checks that the engines, the search providers and the store of objects match the configuration, and that this
+ * machine has room and files.
  * With `--url` or `GANGLION_URL` also the guards and the collectors of the gateways there.
  */
 import { setTimeout as wait } from "node:timers/promises";
@@ -8,6 +9,7 @@ import { readVariables } from "../../scripts/config-file.ts";
 import { examine, type Finding } from "../../scripts/engines/doctor.ts";
 import { examineLocalModels, RunningModel } from "../../scripts/local-engine/doctor.ts";
 import { examineMachine } from "../../scripts/machine-doctor.ts";
+import { examineSearch } from "../../scripts/search-doctor.ts";
 import { fromEnvironment, orStop, warnings } from "../../scripts/settings.ts";
 import { examineStorage } from "../../scripts/storage-doctor.ts";
 import { configure } from "../../src/config/index.ts";
@@ -30,6 +32,7 @@ export async function doctorCommand(
 	const findings = [
 		...engines,
 		...(flags.engine === undefined ? [] : await examineLocalModels(process.env, await runningModels(flags))),
+		...(await examineSearch(config)),
 		...(await examineStorage(config)),
 		...gateways,
 		...(await examineMachine(flags.state)),

@@ -82,7 +82,7 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
 	"workers-ai": { path: "/models/search?per_page=1", headers: bearer },
 } satisfies Partial<Record<BackendKind, Listing>>;
 
-const TIMEOUT_MS = 5_000;
+export const TIMEOUT_MS = 5_000;
 
 type Fetch = typeof fetch;
 type Checked = Pick<Config, "backends" | "catalog" | "routing">;
@@ -241,7 +241,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 };
 
 /** The message of `fetch` itself contains no reason. */
-function causeOf(error: unknown): string {
+export function causeOf(error: unknown): string {
 	if (!(error instanceof Error)) return "unknown";
 	if (error.name === "TimeoutError") return `none within ${TIMEOUT_MS} ms`;
 	const { cause } = error;

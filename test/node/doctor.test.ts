@@ -91,6 +91,29 @@ describe("npm run doctor", () => {
 		]);
 	});
 
+	it("says that a gateway was reached, and which search providers cannot be", async () => {
+		const url = await engine(({ url: path = "" }, response) => {
+			response.setHeader("content-type", "application/json");
+			response.end(path.includes("/acme/ai-gateway/gateways") ? '{"result":[{"id":"plain"}]}' : "{}");
+		});
+		const closed = `http://127.0.0.1:${await freePort()}`;
+		const WEB_SEARCH = JSON.stringify({
+			near: { kind: "searxng", url },
+			far: { kind: "searxng", url: closed },
+			simulator: { kind: "simulator" },
+		});
+		const env = { BACKENDS: "{}", ROUTES: "{}", WEB_SEARCH, GANGLION_ACCOUNT: "acme" };
+		const { code, stdout } = await shared(["doctor", "--url", url], { env });
+		const lines = stdout.split("\n");
+		expect(lines).toContain(`✓ WEB_SEARCH.near ${url}  reachable: HTTP 200`);
+		expect(lines).toContain(
+			`✗ WEB_SEARCH.far ${closed}  reachable: no answer: nothing listens there (ECONNREFUSED)`,
+		);
+		expect(lines).toContain(`✓ account acme ${url}  gateways: reached, nothing to try`);
+		expect(stdout).not.toContain("WEB_SEARCH.simulator");
+		expect(code).toBe(1);
+	});
+
 	it("says whether the state exists, so that a misspelled one is seen", async () => {
 		const folder = mkdtempSync(join(tmpdir(), "ganglion-doctor-"));
 		try {
