@@ -1,19 +1,19 @@
 /**
- * `npm install` of the project runs this. The scripts are TypeScript, and some have `import.meta.main`: Node runs them from 24.2. If Node
- * is older, a newer one is installed outside of the project, and linked to where npm's scripts and `npx` find it first.
+ * `npm install` of the project runs this: it is the script `prepare` of the workspace `console`, because the package that users install
+ * must have none. If Node is too old for the project's scripts, a newer one is installed outside of the project, and linked to where npm's
+ * scripts and `npx` find it first.
  */
 import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { installOnce } from "./install-once.mjs";
+import { isNewEnough } from "./node-version.mjs";
 
-const [MAJOR, MINOR] = [24, 2];
 const NODE = "24.21.0";
 const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "ganglion");
 
-const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-if (major < MAJOR || (major === MAJOR && minor < MINOR)) linkNode();
+if (!isNewEnough()) linkNode();
 
 function linkNode() {
 	const folder = join(CACHE, `node-${NODE}-${process.platform}-${process.arch}`);

@@ -77,6 +77,28 @@ async function stop(child: ChildProcess): Promise<number | null> {
 }
 
 describe("the repository", () => {
+	it("names `npm install` before it has run", () => {
+		const checkout = join(folder, "uninstalled");
+		mkdirSync(join(checkout, "scripts"), { recursive: true });
+		for (const file of ["package.json", "scripts/needs-install.mjs", "scripts/node-version.mjs"])
+			cpSync(file, join(checkout, file));
+		const env = { ...process.env, PATH, HOME: folder };
+		for (const script of ["dev", "serve", "build"]) {
+			const { status, stderr } = spawnSync("npm", ["run", "--silent", script], {
+				cwd: checkout,
+				env,
+				encoding: "utf8",
+			});
+			expect({ script, status, stderr }).toEqual({
+				script,
+				status: 1,
+				stderr: expect.stringMatching(
+					/^error: run npm install first \(it adds the packages, and a newer Node .*\)\n$/,
+				),
+			});
+		}
+	});
+
 	it("has a command before `npm run build`, which names the build, and which npm finds after it", () => {
 		const checkout = join(folder, "checkout");
 		const { bin, version } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -104,6 +126,13 @@ describe("the repository", () => {
 });
 
 describe("the installed package", () => {
+	it("has no script that its installation runs or warns of", () => {
+		const { scripts } = JSON.parse(readFileSync(join(folder, "node_modules/ganglion/package.json"), "utf8"));
+		expect(Object.keys(scripts)).not.toEqual(
+			expect.arrayContaining([expect.stringMatching(/^(?:preinstall|install|postinstall|prepare)$/)]),
+		);
+	});
+
 	it("brings the runtime and nothing else, in at most 200 MB", () => {
 		const modules = join(folder, "node_modules");
 		expect(readdirSync(modules).filter((name) => !name.startsWith("."))).toEqual(["ganglion", "workerd"]);
