@@ -3,7 +3,7 @@
  * the operator's `ADMIN_TOKEN`, which is valid for every account. It is in `Authorization: Bearer`, or where the SDKs of
  * Anthropic, Google, Azure OpenAI and AI Gateway send it.
  *
- * Differences from the product: global API keys do not exist, so `X-Auth-Key` and `X-Auth-Email` are ignored. A missing
+ * Differences from the product: global API keys do not exist, so `X-Auth-Key` and `X-Auth-Email` are not read. A missing
  * or malformed header is 10000, like an invalid token, and not 9106 or 6003.
  */
 import type { HonoRequest } from "hono";
@@ -85,20 +85,20 @@ export function credentialReader({ allowAnonymous, adminToken }: Access): Creden
 	// By the text of the credential. Only the hash is cached: the account's object verifies the token at every request.
 	const cache = new BoundedMap<string, Bearer>(MAX_CACHED_TOKENS);
 	let warned = false;
-	const refuse = (): never => {
+	const refuse = (reason?: string): never => {
 		// Logged once, for the operator of a new deployment.
 		if (adminToken === undefined && !warned) console.warn(NO_ADMIN_TOKEN);
 		warned = true;
-		throw new AiError("authentication");
+		throw new AiError("authentication", reason && `Authentication error: no valid token: ${reason}`);
 	};
 	return (request, locations) => {
 		if (allowAnonymous) return OPERATOR;
 		const header = textIn(request, locations);
-		if (header === undefined) return refuse();
+		if (header === undefined) return refuse(unreadHeader(request, locations));
 		const cached = cache.get(header);
 		if (cached) return cached;
 		const text = BEARER.exec(header)?.[1];
-		if (text === undefined) return refuse();
+		if (text === undefined) return refuse(missingScheme(header, usedLocation(request, locations)));
 		const hash = digest(text);
 		if (admin && crypto.subtle.timingSafeEqual(hash, admin)) return OPERATOR;
 		const account = accountOfToken(text);
@@ -114,6 +114,23 @@ export const usedLocation = (
 	request: HonoRequest,
 	locations: readonly CredentialLocation[],
 ): CredentialLocation | undefined => locations.find((location) => textAt(request, location) !== undefined);
+
+/** Headers in which clients send a credential, and which not every route reads. */
+const KEY_HEADERS = ["x-auth-key", ANTHROPIC_KEY.name, AZURE_KEY.name, "x-goog-api-key"];
+const SENT_AS = "send the token as `Authorization: Bearer {token}` (docs/accounts.md#tokens)";
+
+/** Why a request without a credential that is read may believe that it has one. */
+function unreadHeader(request: HonoRequest, locations: readonly CredentialLocation[]): string | undefined {
+	const read = new Set(locations.map(({ name }) => name));
+	const unread = KEY_HEADERS.find((name) => !read.has(name) && request.header(name) !== undefined);
+	return unread && `the header \`${unread}\` is not read here; ${SENT_AS}`;
+}
+
+/** Why a text is no credential. The text itself is not shown, because it may be a token. */
+const missingScheme = (text: string, location: CredentialLocation | undefined): string | undefined =>
+	location?.scheme && text !== "" && !/^Bearer(?: |$)/i.test(text)
+		? `the header \`${location.name}\` has no \`Bearer\` before the token (docs/accounts.md#tokens)`
+		: undefined;
 
 /** The text with the scheme `Bearer`, which is added if the location has none. */
 function textIn(request: HonoRequest, locations: readonly CredentialLocation[]): string | undefined {

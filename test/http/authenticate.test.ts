@@ -119,7 +119,12 @@ describe("a credential", () => {
 		for (const url of [SEARCH, CHAT]) {
 			const response = await send(url, authorization);
 			expect(response.status).toBe(401);
-			expect(await response.text()).toBe(REFUSED);
+			const reason = ": the header `authorization` has no `Bearer` before the token";
+			const { message } = (await response.json<{ errors: { message: string }[] }>()).errors[0] ?? {};
+			const sentScheme = authorization?.startsWith("Basic");
+			expect(message).toBe(
+				sentScheme ? `Authentication error: no valid token${reason} (docs/accounts.md#tokens)` : UNAUTHENTICATED,
+			);
 		}
 		expect(verifications).toEqual([]);
 	});

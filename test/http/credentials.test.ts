@@ -1,6 +1,7 @@
 import { HonoRequest } from "hono/request";
 import { describe, expect, it } from "vitest";
 import { newTokenText } from "../../src/accounts/token-text.ts";
+import { FAILURES, toAiError } from "../../src/core/errors.ts";
 import {
 	ANTHROPIC_KEY,
 	AUTHORIZATION,
@@ -12,6 +13,15 @@ import {
 	selectedProtocol,
 	WEBSOCKET_PROTOCOL,
 } from "../../src/http/credentials.ts";
+
+function thrownBy(work: () => unknown): unknown {
+	try {
+		work();
+	} catch (thrown) {
+		return thrown;
+	}
+	throw new Error("nothing was thrown");
+}
 
 const A = newTokenText("a");
 const B = newTokenText("b");
@@ -51,6 +61,33 @@ describe("credentialReader", () => {
 		["no credential", {}, [AUTHORIZATION, ...GEMINI_KEYS], "authentication"],
 	])("reads %s", (_, headers, locations, expected) => {
 		expect(accountIn(headers, locations)).toBe(expected);
+	});
+
+	it.each<[string, Record<string, string>, readonly CredentialLocation[], string | undefined]>([
+		[
+			"a token without its scheme",
+			{ authorization: A },
+			[AUTHORIZATION],
+			"the header `authorization` has no `Bearer` before the token",
+		],
+		[
+			"a token with an SDK's scheme on another route",
+			{ authorization: `Token ${A}` },
+			[AUTHORIZATION],
+			"the header `authorization` has no `Bearer` before the token",
+		],
+		["a global API key", { "x-auth-key": A }, [AUTHORIZATION], "the header `x-auth-key` is not read here"],
+		["a key of another API", { "x-api-key": A }, [AUTHORIZATION], "the header `x-api-key` is not read here"],
+		["a text that is no token", { authorization: `Bearer ${A} ${B}` }, [AUTHORIZATION], undefined],
+		["no credential", {}, [AUTHORIZATION], undefined],
+	])("says why it refuses %s, and shows no token", (_, headers, locations, reason) => {
+		const read = credentialReader({ allowAnonymous: false, adminToken: "the-admin-token-of-this-test" });
+		const request = new HonoRequest(new Request("http://gateway/", { headers }));
+		const { description } = toAiError(thrownBy(() => read(request, locations)));
+		expect(description).toMatch(/^Authentication error: no valid token/);
+		if (reason === undefined) expect(description).toBe(FAILURES.authentication.description);
+		else expect(description).toContain(`no valid token: ${reason}`);
+		for (const token of [A, B]) expect(description).not.toContain(token);
 	});
 
 	it("reads a key of the query only where the location is the query", () => {
