@@ -8,7 +8,11 @@ const Plan = z.looseObject({
 	task: z.string().optional(),
 	refused: z.array(z.looseObject({ message: z.string() })),
 	price: z
-		.looseObject({ source: z.string(), rows: z.array(z.object({ unit: z.string(), neurons: z.number() })) })
+		.looseObject({
+			source: z.string(),
+			rows: z.array(z.object({ unit: z.string(), neurons: z.number() })),
+			note: z.string().optional(),
+		})
 		.optional(),
 	estimate: z.looseObject({ neurons: z.number() }).optional(),
 	targets: z
@@ -35,11 +39,18 @@ export async function explainCommand(model: string, prompt: string, flags: Expla
 		body: flags.body ?? { prompt },
 	});
 	if (flags.json) printJson(plan);
-	else console.log(describe(plan));
+	else console.log(describeRequest(plan));
 	return plan.refused.length > 0 ? 1 : 0;
 }
 
-function describe({ model, task, refused, price, estimate, targets = [] }: z.output<typeof Plan>): string {
+export function describeRequest({
+	model,
+	task,
+	refused,
+	price,
+	estimate,
+	targets = [],
+}: z.output<typeof Plan>): string {
 	const rows = price?.rows.map(({ unit, neurons }) => `${neurons} neurons ${unit}`).join(", ");
 	return [
 		`${model}${task === undefined ? "" : `  (${task})`}`,
@@ -51,6 +62,7 @@ function describe({ model, task, refused, price, estimate, targets = [] }: z.out
 				}${why === undefined ? "" : `: ${why}`}`,
 		),
 		...(price && rows ? [`  price (${price.source}): ${rows}`] : []),
-		...(estimate ? [`  reserves at most ${estimate.neurons} neurons`] : []),
+		...(price?.note === undefined ? [] : [`  ${price.note}`]),
+		...(estimate && rows !== "" ? [`  reserves at most ${estimate.neurons} neurons`] : []),
 	].join("\n");
 }

@@ -13,8 +13,8 @@ import { admissionOf } from "./admit.ts";
 import { requestKey } from "./dispatch/request-key.ts";
 import { describePlan, type ExplainedPlan } from "./explain-plan.ts";
 import { limitsOf } from "./limits.ts";
-import type { Plan } from "./plan.ts";
-import { type EstimatedCost, estimateCost, fitContext, parse, refuseByPlan } from "./prepare.ts";
+import type { Plan, ResolvedRoute } from "./plan.ts";
+import { type EstimatedCost, estimateCost, fitContext, isUnpriced, parse, refuseByPlan } from "./prepare.ts";
 import type { InferenceRequest } from "./request.ts";
 import { modelOf, resolveModel } from "./resolve-model.ts";
 import { route } from "./route.ts";
@@ -98,7 +98,7 @@ export async function explain(request: InferenceRequest, services: PipelineServi
 	if (!resolved) return explanation;
 	const { model, routed } = resolved;
 	explanation.task = model.task;
-	explanation.price = describePrice(model);
+	explanation.price = describePrice(model, routed);
 	if (routed) explanation.strict = routed.strict;
 	const parsed = await recorder.run("parse", async () =>
 		parse(request.inputs, await request.dialect(model), resolved),
@@ -136,7 +136,10 @@ export async function explain(request: InferenceRequest, services: PipelineServi
 	};
 }
 
-function describePrice({ id, prices, priceSource }: Model): NonNullable<Explanation["price"]> {
+function describePrice(
+	{ id, prices, priceSource }: Model,
+	routed: ResolvedRoute | undefined,
+): NonNullable<Explanation["price"]> {
 	const rows = prices.map(({ unit, neurons, aboveInputTokens }) => ({
 		unit,
 		neurons,
@@ -149,7 +152,9 @@ function describePrice({ id, prices, priceSource }: Model): NonNullable<Explanat
 		: {
 				source: "none",
 				rows,
-				note: `No price is set. A request costs 0 neurons, or a budget refuses it with 2021: ${where}`,
+				note: isUnpriced({ prices }, routed)
+					? `No price is set. A token with a budget gets 2021, and other requests cost 0 neurons: ${where}`
+					: `No price is set. A request costs 0 neurons on the simulator. On an engine, a token with a budget gets 2021: ${where}`,
 			};
 }
 

@@ -123,7 +123,9 @@ describe("a credential", () => {
 			const { message } = (await response.json<{ errors: { message: string }[] }>()).errors[0] ?? {};
 			const sentScheme = authorization?.startsWith("Basic");
 			expect(message).toBe(
-				sentScheme ? `Authentication error: no valid token${reason} (docs/accounts.md#tokens)` : UNAUTHENTICATED,
+				sentScheme
+					? `Authentication error: no valid token${reason} (docs/accounts.md#tokens)`
+					: UNAUTHENTICATED,
 			);
 		}
 		expect(verifications).toEqual([]);

@@ -213,8 +213,15 @@ describe("explain", () => {
 		expect(free.price).toEqual({
 			source: "none",
 			rows: [],
-			note: 'No price is set. A request costs 0 neurons, or a budget refuses it with 2021: set BACKENDS.{name}.price or MODELS["mine"].prices',
+			note: 'No price is set. A token with a budget gets 2021, and other requests cost 0 neurons: set BACKENDS.{name}.price or MODELS["mine"].prices',
 		});
+		const simulated = explainer({
+			BACKENDS: { sim: { kind: "simulator" } },
+			ROUTES: { "@cf/*": [{ backend: "sim" }] },
+		});
+		expect((await simulated.explain("@cf/anything/at-all")).price?.note).toMatch(
+			/^No price is set. A request costs 0 neurons on the simulator\. On an engine, a token with a budget gets 2021: set /,
+		);
 		const { explain, post } = explainer({ ...ENGINE_VARS, LIMITS: { daily_neurons: 10 } });
 		expect((await explain("mine")).price).toMatchObject({
 			source: "default",
