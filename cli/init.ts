@@ -89,6 +89,17 @@ export function withDependency(text: string, version: string): string {
 	return `${JSON.stringify(changed, undefined, indentationIn(text))}\n`;
 }
 
+/** Wrangler's `engines`. */
+const WRANGLER_NODE = [22, 12] as const;
+
+/** A line about a Node that is too old for wrangler. Empty: it is not. `version`: as `process.versions.node`. */
+export function nodeNote(version: string): string {
+	const [major = 0, minor = 0] = version.split(".").map(Number);
+	const [neededMajor, neededMinor] = WRANGLER_NODE;
+	if (major > neededMajor || (major === neededMajor && minor >= neededMinor)) return "";
+	return `\nwrangler needs Node ${WRANGLER_NODE.join(".")} or newer, and this is ${version}: install a newer one first.`;
+}
+
 /** A unified diff. Empty if nothing changes. */
 export const diffOf = (file: string, before: string, after: string): string =>
 	before === after

@@ -7,7 +7,7 @@ import { makeFolder } from "../../scripts/make-folder.ts";
 import { ROOT } from "../../scripts/root.ts";
 import { shellQuoted } from "../../src/core/shell.ts";
 import { CommandError } from "../gateway-client.ts";
-import { diffOf, InitError, withDependency, withPlugin, workerName } from "../init.ts";
+import { diffOf, InitError, nodeNote, withDependency, withPlugin, workerName } from "../init.ts";
 import { specifierFor } from "../specifier.ts";
 
 export interface InitFlags {
@@ -39,7 +39,7 @@ export async function initCommand(flags: InitFlags): Promise<number> {
 		return 1;
 	}
 	for (const { path, before, after } of files) if (before !== after) write(path, after);
-	console.log("Written. Next: npm install, then npx wrangler dev");
+	console.log(`Written. Next: npm install, then npx wrangler dev${nodeNote(process.versions.node)}`);
 	return 0;
 }
 
@@ -112,6 +112,8 @@ export async function createCommand(folder: string, version = specifierFor(folde
 	}
 	const manifest = join(folder, "package.json");
 	writeFileSync(manifest, withDependency(readFileSync(manifest, "utf8"), version));
-	console.log(`A Worker is in ${folder}. Next:\n  cd ${shellWord(folder)}\n  npm install\n  npm run dev`);
+	console.log(
+		`A Worker is in ${folder}. Next:\n  cd ${shellWord(folder)}\n  npm install\n  npm run dev${nodeNote(process.versions.node)}`,
+	);
 	return 0;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "jsonc-parser";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { diffOf, withDependency, withPlugin, workerName } from "../../../cli/init.ts";
+import { diffOf, nodeNote, withDependency, withPlugin, workerName } from "../../../cli/init.ts";
 import { sharedProcess } from "./shared-process.ts";
 
 const ganglion = sharedProcess();
@@ -15,6 +15,18 @@ const CONFIG = `{
   "vars": { "A": 1 }
 }
 `;
+
+describe("the Node of a new Worker", () => {
+	it.each(["20.20.2", "22.11.0"])("is too old for wrangler: %s", (version) =>
+		expect(nodeNote(version)).toBe(
+			`\nwrangler needs Node 22.12 or newer, and this is ${version}: install a newer one first.`,
+		),
+	);
+
+	it.each(["22.12.0", "24.2.0", "25.0.0"])("is new enough: %s", (version) =>
+		expect(nodeNote(version)).toBe(""),
+	);
+});
 
 describe("the plugin block", () => {
 	it("takes the place of the ai block, and keeps comments and indentation", () => {

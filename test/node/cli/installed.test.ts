@@ -18,6 +18,7 @@ import {
 import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { nodeNote } from "../../../cli/init.ts";
 import { freePort } from "../../../scripts/free-port.ts";
 import { packInto } from "../packed.ts";
 import { ganglion, type Result } from "./run.ts";
@@ -270,7 +271,10 @@ describe("the installed package", () => {
 	});
 
 	it("creates a Worker that depends on the tarball from which npm installed it", async () => {
-		expect((await run(["create", "shop"])).code).toBe(0);
+		const { code, stdout } = await run(["create", "shop"]);
+		expect(code).toBe(0);
+		const version = execFileSync(systemNode, ["-p", "process.versions.node"], { encoding: "utf8" }).trim();
+		expect(stdout.endsWith(`\n  npm run dev${nodeNote(version)}\n`), stdout).toBe(true);
 		const [tarball] = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
 		const { devDependencies } = JSON.parse(readFileSync(join(folder, "shop/package.json"), "utf8"));
 		expect(devDependencies.ganglion).toBe(`file:../${tarball}`);
