@@ -52,7 +52,6 @@ export function readDevArguments(args: string[]) {
 	const cliVars = variablesOf(tokens);
 	const ports = valueIn(options, "engine-ports");
 	const state = valueIn(options, "state");
-	if (state === "") throw unexpected("state");
 	const pulls = flagIn(options, "pull") ?? false;
 	const runsModels = readEngine(valueIn(options, "engine"), pulls);
 	const vars = configuredVariables(options);
@@ -79,13 +78,13 @@ const unexpected = (option: string, found = "nothing"): BadArgument =>
 const lastOf = (options: readonly OptionToken[], name: string): OptionToken | undefined =>
 	options.findLast((token) => token.name === name);
 
-/** The value of an option that has one. */
+/** The value of an option that has one. An empty one is none: `--state "$UNSET"` is not the current folder. */
 function valueIn(options: readonly OptionToken[], name: string): string | undefined {
 	const token = lastOf(options, name);
 	if (!token) return undefined;
 	const { inlineValue, value } = token;
 	// The parser takes the next option as the value.
-	if (value === undefined || (!inlineValue && value.startsWith("--"))) throw unexpected(name);
+	if (!value || (!inlineValue && value.startsWith("--"))) throw unexpected(name);
 	return value;
 }
 
@@ -128,7 +127,7 @@ function refuseMisspelledOptions(options: readonly OptionToken[]): void {
 function readPort(text: string): number {
 	const port = Number(text);
 	if (/^\d+$/.test(text) && port < 65_536) return port;
-	throw unexpected("port", text || undefined);
+	throw unexpected("port", text);
 }
 
 /** Parses variables as wrangler does: `--var A:1 B:2 --var C:3`. */
@@ -149,8 +148,7 @@ function variablesOf(tokens: Tokens): Record<string, string> {
 /** Whether this machine runs models itself. */
 function readEngine(engine: string | undefined, pulls: boolean): boolean {
 	if (engine === "local") return true;
-	if (engine !== undefined)
-		throw unexpected("engine", `${engine || "nothing"}${didYouMean(engine, ["local"])}`);
+	if (engine !== undefined) throw unexpected("engine", `${engine}${didYouMean(engine, ["local"])}`);
 	if (pulls) throw new BadArgument("--pull: expected --engine local beside it");
 	return false;
 }
@@ -158,5 +156,5 @@ function readEngine(engine: string | undefined, pulls: boolean): boolean {
 function portsIn(text: string): number[] {
 	const ports = text.split(",").map(Number);
 	if (ports.every((port) => Number.isInteger(port) && port > 0 && port < 65_536)) return ports;
-	throw unexpected("engine-ports", text || undefined);
+	throw unexpected("engine-ports", text);
 }

@@ -111,6 +111,8 @@ describe("the arguments of npm run dev", () => {
 		[["--no-port"], "--port: expected a number up to 65535, found nothing"],
 		[["--state"], "--state: expected a folder, found nothing"],
 		[["--state="], "--state: expected a folder, found nothing"],
+		[["--config="], "--config: expected a file, found nothing"],
+		[["--env", ""], "--env: expected a name, found nothing"],
 		[["--state", "--port", "9000"], "--state: expected a folder, found nothing"],
 		[["--local-engines=none"], "--local-engines: expected true or false, found none"],
 		[["--pull"], "--pull: expected --engine local beside it"],
