@@ -30,6 +30,8 @@ const printable = (text: string): string => text.replace(CONTROL, escaped);
 
 /** The runtime writes it at each start with options of V8. It has no effect that an operator can see or mend. */
 const UNUSED_COMPILE_CACHE = "per-isolate bootstrap compile cache failed its compatibility check";
+/** Addresses in the runtime's code, after a line that has the message. */
+const RUNTIME_STACK = /^stack: \S+@[\da-f]+(?:\s|$)/;
 /** `workerd/server/server.c++:42: warning: …` */
 const RUNTIME_LINE = /^[\w./+-]+:\d+: (info|warning): /;
 const SEVERITIES: Readonly<Record<string, Severity>> = { info: "info", warning: "warn" };
@@ -61,7 +63,7 @@ export class Log {
 	 */
 	follow(stream: Readable, severity: Severity): void {
 		createInterface({ input: stream }).on("line", (line) => {
-			if (line.trim() === "" || line.includes(UNUSED_COMPILE_CACHE)) return;
+			if (line.trim() === "" || line.includes(UNUSED_COMPILE_CACHE) || RUNTIME_STACK.test(line)) return;
 			const record = recordIn(line);
 			if (record === undefined) return this.#write(severityOf(line) ?? severity, printable(line), {});
 			if (this.#settings.format === "text") return this.#write(severity, printable(textOf(record)), {});
@@ -93,6 +95,13 @@ function recordIn(line: string): Fields | undefined {
 	}
 }
 
+/** No engine answered. The Worker does not log the runtime's message, because it may quote a request. */
+const isUnreached = (failure: unknown, upstream: unknown): boolean =>
+	failure === "upstreamUnavailable" &&
+	typeof upstream === "object" &&
+	upstream !== null &&
+	!("status" in upstream);
+
 /** `12:30:05.123 upstream 3040 backend=vllm replica=gpu-1 (request 0198…)` */
 function textOf({ time, failure, code, requestId, ...fields }: Fields): string {
 	const clock = typeof time === "string" ? time.slice(11, 23) : undefined;
@@ -101,7 +110,7 @@ function textOf({ time, failure, code, requestId, ...fields }: Fields): string {
 			? `${name}=${value}`
 			: `${name}=${JSON.stringify(value)}`,
 	);
-	return [clock, failure, code, ...pairs, requestId === undefined ? undefined : `(request ${requestId})`]
-		.filter((part) => part !== undefined)
-		.join(" ");
+	const request = requestId === undefined ? undefined : `(request ${requestId})`;
+	const advice = isUnreached(failure, fields.upstream) ? "(`ganglion doctor` shows why)" : undefined;
+	return [clock, failure, code, ...pairs, request, advice].filter((part) => part !== undefined).join(" ");
 }

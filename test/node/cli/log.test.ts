@@ -87,6 +87,28 @@ describe("the log", () => {
 		]);
 	});
 
+	it("leaves out addresses in the runtime's code", async () => {
+		const { log, lines } = start("text");
+		const stack =
+			"stack: /opt/node_modules/workerd/bin/workerd@43e75b5 /opt/node_modules/workerd/bin/workerd@43e7000";
+		await follow(log, `kj/async.c++:9: failed: broken\n${stack}\nstack: of plates\n`);
+		expect(lines).toEqual(["err kj/async.c++:9: failed: broken", "err stack: of plates"]);
+	});
+
+	it("names the command that shows why an engine cannot be reached", async () => {
+		const { log, lines } = start("text");
+		const failure = {
+			failure: "upstreamUnavailable",
+			code: 7009,
+			backend: "vllm",
+			upstream: { backend: "vllm" },
+		};
+		await follow(log, `${JSON.stringify(failure)}\n`);
+		expect(lines).toEqual([
+			'err upstreamUnavailable 7009 backend=vllm upstream={"backend":"vllm"} (`ganglion doctor` shows why)',
+		]);
+	});
+
 	it("escapes control characters, which callers put into names and headers", async () => {
 		const record = JSON.stringify({ failure: "noRoute", gateway: "\u001b[2J\u009b31m\r\nforged\u202e" });
 		const people = start("text");
