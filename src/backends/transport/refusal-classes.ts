@@ -234,12 +234,15 @@ export function keyOfRefusal(status: number, sent: SentError): FailureKey | unde
 	if (MAY_BE_CONTEXT.has(status) && matches(CONTEXT_MESSAGES, message)) return "contextWindowExceeded";
 	if (status === 429 && TOO_LARGE_MESSAGE.test(message)) return "requestTooLarge";
 	if (status === 403 && MODERATION_MESSAGE.test(message)) return "refusedByModel";
-	if (lacksModel(status, sent)) return "noSuchModel";
+	if (lacksModel(status, sent) || lacksRoute(message)) return "noSuchModel";
 	if (MAY_BE_OVERLOAD.has(status) && OVERLOADED_MESSAGE.test(message)) return "outOfCapacity";
 	if (status === NOT_IMPLEMENTED && message !== "") return "engineRefused";
 	if (status !== 500) return undefined;
 	return REFUSAL_TYPES.has(type) || matches(REFUSAL_MESSAGES, message) ? "engineRefused" : undefined;
 }
+
+/** The answer of Cloudflare's API and of another Ganglion to an unknown path has the status 400. */
+export const lacksRoute = (message = ""): boolean => /\bno route for that uri\b/i.test(message);
 
 export const isQuota = ({ code, message = "", type }: SentError): boolean =>
 	QUOTA_CODES.has(code) || QUOTA_CODES.has(type) || QUOTA_MESSAGE.test(message);

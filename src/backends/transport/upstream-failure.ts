@@ -12,7 +12,7 @@ import type { BackendServices, CallContext, Target } from "../backend.ts";
 import { overflowIn } from "./context-overflow.ts";
 import { errorBodyOf, readError } from "./error-body.ts";
 import { descriptionIn } from "./product-message.ts";
-import { isQuota, keyOfRefusal, NOT_IMPLEMENTED, statusOf } from "./refusal-classes.ts";
+import { isQuota, keyOfRefusal, lacksRoute, NOT_IMPLEMENTED, statusOf } from "./refusal-classes.ts";
 import type { SentError } from "./sent-error.ts";
 
 /** One call of one upstream. */
@@ -193,7 +193,7 @@ function failureOf(call: Call, status: number, sent: SentError, retryAfter: numb
 		case "noSuchModel":
 			// Another engine may have the model.
 			return fail(
-				lacksVersion(target, message)
+				lacksVersion(target, message) || lacksRoute(message)
 					? `${name} has no such address: its url in BACKENDS may lack /v1`
 					: `No such model ${model.id} or task: the backend '${target.backend}' has no model '${target.model}'`,
 				{ retryable: true },

@@ -480,13 +480,21 @@ describe("a refusal by the gateway", () => {
 
 describe("a 404 of an address without /v1", () => {
 	const missing = '{"error":{"message":"File Not Found","type":"not_found_error","code":404}}';
-	const messageFor = async (url: string, body: string) => {
-		const call = callOf(() => json(body, 404), { target: { url } });
+	const messageFor = async (url: string, body: string, status = 404) => {
+		const call = callOf(() => json(body, status), { target: { url } });
 		return ((await failureOf(postJson(call, "/route", {}, z.object({})))) as AiError).description;
 	};
 
 	it("names the likely mistake", async () => {
 		expect(await messageFor("http://engine.test", missing)).toBe(
+			"The backend 'lab' has no such address: its url in BACKENDS may lack /v1",
+		);
+	});
+
+	it("names it for another Ganglion, which answers 400", async () => {
+		const message = "AiError: No route for that URI: the address is /v1/chat/completions";
+		const noRoute = JSON.stringify({ error: { message, type: "invalid_request_error", code: 7000 } });
+		expect(await messageFor("http://engine.test", noRoute, 400)).toBe(
 			"The backend 'lab' has no such address: its url in BACKENDS may lack /v1",
 		);
 	});
