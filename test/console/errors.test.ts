@@ -155,9 +155,12 @@ describe("a change that fails", () => {
 		await expect.poll(isSeen).toBe(true);
 		await expect.poll(() => hasFocus(create)).toBe(true);
 		// Another attempt clears the message, and the focus stays.
+		const answered = page.waitForResponse(/\/ai-gateway\/gateways$/);
 		await page.keyboard.press("Enter");
+		await answered;
 		await alert.waitFor();
 		await expect.poll(() => hasFocus(create)).toBe(true);
+		await expect.poll(() => create.isEnabled()).toBe(true);
 		await page.unrouteAll();
 		await page.route(/\/ai-gateway\/gateways$/, empty);
 		await page.keyboard.press("Enter");
