@@ -9,21 +9,27 @@ const MAX_PORT = 65_535;
  * Refuses an empty value of every option, and of every argument that must be there: `--state "$UNSET"` is not the current folder. An option
  * whose reader refuses it has its own sentence.
  */
-export function refuseEmptyValues(command: Command): void {
+export function refuseEmptyValues(program: Command): void {
 	const refuse = (name: string): never =>
-		command.error(
+		program.error(
 			`error: ${name}: expected a value, found an empty text (is a variable of the shell not set?)`,
 		);
-	for (const option of command.options)
-		if (option.required)
-			command.on(`option:${option.name()}`, (value: unknown) => {
-				if (value === "") refuse(option.flags);
-			});
-	command.hook("preAction", (_, { args, registeredArguments }) => {
-		const empty = registeredArguments.find(({ required }, position) => required && args[position] === "");
+	const checkOptions = (command: Command): void => {
+		for (const option of command.options)
+			if (option.required)
+				command.on(`option:${option.name()}`, (value: unknown) => {
+					if (value === "") refuse(option.flags);
+				});
+		for (const inner of command.commands) checkOptions(inner);
+	};
+	checkOptions(program);
+	program.hook("preAction", (_, { args, registeredArguments }) => {
+		const empty = registeredArguments.find(
+			({ required, variadic }, position) =>
+				(variadic ? args.slice(position) : [args[position]]).includes("") && required,
+		);
 		if (empty) refuse(`<${empty.name()}>`);
 	});
-	for (const inner of command.commands) refuseEmptyValues(inner);
 }
 
 /** @param least 0 if the system may choose the port. */

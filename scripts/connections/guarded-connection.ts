@@ -155,7 +155,7 @@ export class GuardedConnection implements Placed {
 			while (unread.length > 0 && !this.#ending && !this.#isClosed && !this.#unread && !this.#afterUpgrade)
 				unread = unread.subarray(this.#receivePart(unread));
 			const kept = this.#unread ?? this.#afterUpgrade;
-			if (kept && unread.length > 0) this.#keep(kept, unread);
+			if (kept && unread.length > 0 && !this.#ending) this.#keep(kept, unread);
 		} catch (error) {
 			if (!(error instanceof FramingError)) throw error;
 			this.refuse("malformed", error);
@@ -186,7 +186,7 @@ export class GuardedConnection implements Placed {
 
 	#endRequest(): void {
 		if (!this.#request.hasEnded) return;
-		if (this.#request.head?.headers.has("upgrade")) this.#afterUpgrade = [];
+		if (this.#request.head?.headers.has("upgrade") && !this.#ending) this.#afterUpgrade = [];
 		this.#request.next();
 		this.#isForwarding = false;
 		this.#requestAt = undefined;

@@ -2,8 +2,8 @@
  * Places that accounts share, such as those of the requests under way, and the line of those who wait for one.
  *
  * A tenth of the places is for accounts that have none. A place that becomes free goes to the account that has had the least time of places lately,
- * and there to the turn that has waited longest. Only the time of turns that end while others wait counts, and a half of it is forgotten in ten
- * seconds. A place that is held counts as a second. So an account whose calls hang is behind one whose calls end at once. A turn waits for up to
+ * and there to the turn that has waited longest. Only the time of turns that end while turns wait counts, ten seconds at most, and a half of it is
+ * forgotten in ten seconds. A place that is held counts as a second. So an account whose calls hang is behind one whose calls end at once. A turn waits for up to
  * two seconds: after a pause of the process, or a burst, many begin at once and end soon.
  */
 import { BoundedMap } from "./bounded-map.ts";
@@ -16,12 +16,12 @@ const FREE_FOR_NEW_ACCOUNTS = 0.1;
 const WAIT_MS = 2_000;
 /** Milliseconds that a held place counts. */
 const HELD_MS = 1_000;
-/** The longest time of a place that counts, because a clock may be set. */
-const MAX_HELD_MS = 60_000;
+/** The longest time of an account that counts: one that had many places for long waits as briefly as others. */
+const MAX_COUNTED_MS = 10_000;
 /** A half of the time that an account has had is forgotten after this time. */
 const HALF_LIFE_MS = 10_000;
 /** At this number the times of all are forgotten. */
-const MAX_ACCOUNTS = 1_000;
+const MAX_ACCOUNTS = 10_000;
 /** Turns that wait at the same time. */
 const MAX_WAITING = 256;
 
@@ -94,9 +94,15 @@ export class FairLine {
 		this.#shares.release(account);
 		if (this.#waitingSize === 0) return;
 		const now = this.#now();
-		const milliseconds = Math.min(MAX_HELD_MS, Math.max(0, now - placedAt));
-		this.#held.set(account, { milliseconds: this.#heldMs(account, now) + milliseconds, at: now });
+		// The clock may be set back.
+		const milliseconds = this.#heldMs(account, now) + Math.max(0, now - placedAt);
+		this.#held.set(account, { milliseconds: Math.min(MAX_COUNTED_MS, milliseconds), at: now });
 		for (let next = this.#next(now); next; next = this.#next(now)) this.#place(next);
+	}
+
+	/** Whether the account would get a place that another one leaves. */
+	isBelowPart(account: string): boolean {
+		return this.#shares.isBelowPart(account);
 	}
 
 	report(): CountReport {
@@ -134,8 +140,8 @@ export class FairLine {
 	#heldMs(account: string, now: number): number {
 		const held = this.#held.get(account);
 		if (!held) return 0;
-		// The clock may be set back.
-		const halvings = Math.max(0, now - held.at) / HALF_LIFE_MS;
+		// The clock may be set back: nobody knows then how much time has passed, but the step is long.
+		const halvings = Math.abs(now - held.at) / HALF_LIFE_MS;
 		return Math.round(held.milliseconds / 2 ** halvings);
 	}
 

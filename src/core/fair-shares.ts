@@ -11,6 +11,8 @@ export class FairShares {
 	readonly #lent: number;
 	readonly #counts = new Map<string, number>();
 	#size = 0;
+	/** Places that holders below their part could still take. `undefined`: not known since the last change. */
+	#unused: number | undefined;
 
 	/** `max` infinite: nothing is refused. `free`: places that are reserved for new holders. */
 	constructor(max: number, free: number) {
@@ -34,24 +36,39 @@ export class FairShares {
 	mayTake(holder: string): boolean {
 		if (this.max === Number.POSITIVE_INFINITY) return true;
 		if (this.isFull) return false;
+		if (this.isBelowPart(holder)) return true;
+		this.#unused ??= this.#countUnused();
+		return this.#size + this.#unused < this.#lent;
+	}
+
+	/** Whether the holder has no place, or fewer than its equal part. */
+	isBelowPart(holder: string): boolean {
 		const own = this.count(holder);
-		if (own === 0) return true;
-		const part = Math.floor(this.#lent / this.#counts.size);
-		if (own < part) return true;
-		let unused = 0;
-		for (const [other, count] of this.#counts) if (other !== holder) unused += Math.max(0, part - count);
-		return this.#size + unused < this.#lent;
+		return own === 0 || own < this.#part;
 	}
 
 	take(holder: string): void {
 		this.#size++;
+		this.#unused = undefined;
 		this.#counts.set(holder, (this.#counts.get(holder) ?? 0) + 1);
 	}
 
 	release(holder: string): void {
 		this.#size--;
+		this.#unused = undefined;
 		const others = (this.#counts.get(holder) ?? 0) - 1;
 		if (others > 0) this.#counts.set(holder, others);
 		else this.#counts.delete(holder);
+	}
+
+	get #part(): number {
+		return Math.floor(this.#lent / this.#counts.size);
+	}
+
+	#countUnused(): number {
+		const part = this.#part;
+		let unused = 0;
+		for (const count of this.#counts.values()) unused += Math.max(0, part - count);
+		return unused;
 	}
 }

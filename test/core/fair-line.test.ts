@@ -97,6 +97,37 @@ describe("a line for places", () => {
 		},
 	);
 
+	it("charges an account ten seconds at most, however many places it had for however long", () => {
+		const { line, pass } = lineOf(20);
+		const many = Array.from({ length: 18 }, () => line.enter("many"));
+		pass(5_000);
+		const others = Array.from({ length: 20 }, (_, index) => line.enter(`other ${index}`));
+		for (const turn of [...many, ...others]) line.leave(turn);
+		const seconds = Array.from({ length: 60 }, (_, second) => second).find(() => {
+			const places = Array.from({ length: 25 }, (_, index) => line.enter(`new ${index}`));
+			const own = line.enter("many");
+			pass(1_000);
+			for (const turn of places) line.leave(turn);
+			const isPlaced = own.state === "placed";
+			line.leave(own);
+			return isPlaced;
+		});
+		expect(seconds).toBeLessThan(15);
+	});
+
+	it("forgets the time of an account at once if the clock was set back by much", () => {
+		const { line, pass } = lineOf(1);
+		const held = line.enter("early");
+		const other = line.enter("other");
+		pass(8_000);
+		line.leave(held);
+		pass(-3_600_000);
+		const waiting = [line.enter("early"), line.enter("other")];
+		pass(200);
+		line.leave(other);
+		expect(waiting.map(({ state }) => state)).toEqual(["placed", "waiting"]);
+	});
+
 	it("does not charge an account more after the clock was set back", () => {
 		const { line, pass } = lineOf(1);
 		let held = line.enter("early");

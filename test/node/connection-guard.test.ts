@@ -120,6 +120,7 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		const upgraded: Upgraded = { sockets: [], bytes: [] };
 		runtime.on("upgrade", async ({ url }, socket) => {
 			if (url === "/slow") await sleep(50);
+			if (url === "/silent") return;
 			if (url === "/refused")
 				return void socket.write("HTTP/1.1 401 Unauthorized\r\ncontent-length: 7\r\n\r\nrefused");
 			upgraded.sockets.push(socket as Socket);
@@ -810,10 +811,13 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		);
 
 		it.each([
-			["together with it", (bytes: Buffer) => [Buffer.concat([Buffer.from(`GET /slow ${UPGRADE}`), bytes])]],
+			[
+				"together with it",
+				(bytes: Buffer) => [Buffer.concat([Buffer.from(`GET /silent ${UPGRADE}`), bytes])],
+			],
 			[
 				"in pieces",
-				(bytes: Buffer) => [`GET /slow ${UPGRADE}`, bytes.subarray(0, 9_000), bytes.subarray(9_000)],
+				(bytes: Buffer) => [`GET /silent ${UPGRADE}`, bytes.subarray(0, 9_000), bytes.subarray(9_000)],
 			],
 		])("closes the connection if it is more than 16 KB: %s", async (_, pieces) => {
 			const { port, upgraded } = await guarded(4);
@@ -828,6 +832,16 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 			}
 			await closed;
 			expect(Buffer.concat(upgraded.bytes)).toHaveLength(0);
+		});
+
+		it("is dropped after the answer of a guard that has no place", async () => {
+			const { port } = await guarded(1, { answer: () => {} });
+			const holder = await connect(port);
+			holder.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+			const socket = await connect(port);
+			socket.write(Buffer.concat([Buffer.from(`GET /silent ${UPGRADE}`), Buffer.alloc(100 * 1024)]));
+			expect(await received(socket)).toMatch(/^HTTP\/1\.1 503 /);
+			holder.destroy();
 		});
 	});
 

@@ -106,8 +106,9 @@ class CallPlaces {
 		addGarbage(bytes);
 	}
 
-	/** Ends a slow call of the account with the most places, unless the waiting account would then have more. */
+	/** Ends a slow call of the account with the most places, unless the waiting account would then have more, or would not get the place. */
 	#recall(account: string): void {
+		if (!this.#services.exportLine.isBelowPart(account)) return;
 		const now = this.#services.now();
 		const placed = [...this.#calls].filter(({ turn }) => turn?.state === "placed");
 		const ofAccounts = Map.groupBy(placed, (call) => call.account);

@@ -59,6 +59,8 @@ const LAST_TEXTS: readonly RefusalText[] = [
 
 /** Of the error. */
 const MAX_ERROR_BYTES = 160;
+/** A character has at most so many bytes in JSON: `\\u0000`. */
+const MAX_JSON_BYTES = 6;
 /** Characters of a message. With fewer it says nothing. */
 const LEAST_MESSAGE = 24;
 
@@ -98,15 +100,17 @@ const isAscii = (text: string): boolean => Buffer.byteLength(text) === text.leng
 
 /**
  * The error in a response, as JSON of at most `max` bytes: the response, or else its longest text, which is the message, with its code. `null`:
- * the response is no JSON, or the message would be too short.
+ * the response is long and no JSON, or the message would be too short.
  */
 function shortened({ text, complete }: Payload, code: number, max: number): string | null {
 	if (complete && Buffer.byteLength(text) <= max) return text;
 	const message = longestText(parseJson(text));
 	const withMessage = (part: string): string => JSON.stringify({ errors: [{ code, message: part }] });
-	const excess = Buffer.byteLength(withMessage(message)) - max;
 	// Each character takes at least one byte.
-	const kept = excess > 0 ? message.slice(0, -excess).replace(/[\ud800-\udbff]$/, "") : message;
+	let kept = message.slice(0, max);
+	for (let excess = 1; excess > 0; kept = kept.slice(0, kept.length - Math.ceil(excess / MAX_JSON_BYTES)))
+		excess = Math.max(0, Buffer.byteLength(withMessage(kept)) - max);
+	kept = kept.replace(/[\ud800-\udbff]$/, "");
 	return kept.length < LEAST_MESSAGE ? null : withMessage(kept);
 }
 

@@ -10,7 +10,7 @@ export interface Lane {
 	running: number;
 	/** Lines at the backend. */
 	placed: number;
-	/** Of lines without a place. The oldest is first. */
+	/** Of lines without a place. The one that has looked longest ago is first. */
 	waiting: Set<LineTurn>;
 	/** Average time of a line at the backend. 0: not known. */
 	placeMs: number;

@@ -95,6 +95,18 @@ describe("the log of a refusal", () => {
 		]);
 	});
 
+	it.each([
+		["Latin letters with accents", "No such model: ".concat("é".repeat(150))],
+		["Cyrillic letters", "ж".repeat(186)],
+		["characters that JSON escapes", "\u0001".repeat(200)],
+	])("keeps as much of a message as fits, in bytes: %s", (_, message) => {
+		const kept = logOfRefusal(newRow(), "budgetExceeded", error(message)).row.error ?? "";
+		expect(new TextEncoder().encode(kept).length).toBeLessThanOrEqual(160);
+		const [{ message: part }] = JSON.parse(kept || '{"errors":[{"message":""}]}').errors;
+		expect(message.startsWith(part)).toBe(true);
+		if (!message.startsWith("\u0001")) expect(part.length).toBeGreaterThan(50);
+	});
+
 	it("has no error that cannot be shortened", () => {
 		for (const text of [LONG, JSON.stringify(Array.from({ length: 200 }, () => 3036))])
 			expect(logOfRefusal(newRow(), "badInput", { text, complete: true }).row.error).toBeNull();

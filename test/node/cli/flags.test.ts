@@ -132,6 +132,11 @@ describe("an empty value", () => {
 		expect(await refusal(["create", ""])).toBe(
 			"error: <folder>: expected a value, found an empty text (is a variable of the shell not set?)",
 		);
+		for (const files of [
+			["", "a.pdf"],
+			["a.pdf", ""],
+		])
+			expect(await refusal(["markdown", ...files])).toMatch(/<files?>: expected a value/);
 		expect(await refusal(["search", "sync", "", "--instance", "docs"])).toContain(
 			"<folder>: expected a value",
 		);

@@ -44,11 +44,11 @@ describe("x-api-key", () => {
 		const both = await send("/ai/v1/messages", "sk-wrong", keyed(ADMIN, REQUEST));
 		expect(both.status).toBe(401);
 		const chat = await send("/ai/v1/chat/completions", undefined, keyed(ADMIN, REQUEST));
-		expect(await failureOf(chat)).toBe(`401 10000: ${UNAUTHENTICATED}`);
+		const unread =
+			"401 10000: Authentication error: no valid token: the header `x-api-key` is not read here; send the token as `Authorization: Bearer {token}` (docs/accounts.md#tokens)";
+		expect(await failureOf(chat)).toBe(unread);
 		for (const path of ["/ai/run/messages", "/ai/run/x/ai/v1/messages/x"])
-			expect(await failureOf(await send(path, undefined, keyed(ADMIN, REQUEST)))).toBe(
-				`401 10000: ${UNAUTHENTICATED}`,
-			);
+			expect(await failureOf(await send(path, undefined, keyed(ADMIN, REQUEST)))).toBe(unread);
 	});
 });
 
