@@ -106,7 +106,7 @@ class CallPlaces {
 		addGarbage(bytes);
 	}
 
-	/** Ends a slow call of the account with the most places, unless the waiting account would then have more, or would not get the place. */
+	/** Ends a slow call of the account with the most places, unless the waiting account would then have more, or not get the place. */
 	#recall(account: string): void {
 		if (!this.#services.exportLine.isBelowPart(account)) return;
 		const now = this.#services.now();
