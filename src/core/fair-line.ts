@@ -3,8 +3,9 @@
  *
  * A tenth of the places is for accounts that have none. A place that becomes free goes to the account that has had the least time of places lately,
  * and there to the turn that has waited longest. Only the time of turns that end while turns wait counts, ten seconds at most, and a half of it is
- * forgotten in ten seconds. A place that is held counts as a second. So an account whose calls hang is behind one whose calls end at once. A turn waits for up to
- * two seconds: after a pause of the process, or a burst, many begin at once and end soon.
+ * forgotten in ten seconds. A place that is held counts as a second. So an account whose calls hang is behind one whose calls end at once.
+ *
+ * A turn waits for up to two seconds: after a pause of the process, or a burst, many begin at once and end soon.
  */
 import { BoundedMap } from "./bounded-map.ts";
 import { FairShares } from "./fair-shares.ts";
