@@ -108,8 +108,11 @@ function shortened({ text, complete }: Payload, code: number, max: number): stri
 	const withMessage = (part: string): string => JSON.stringify({ errors: [{ code, message: part }] });
 	// Each character takes at least one byte.
 	let kept = message.slice(0, max);
-	for (let excess = 1; excess > 0; kept = kept.slice(0, kept.length - Math.ceil(excess / MAX_JSON_BYTES)))
-		excess = Math.max(0, Buffer.byteLength(withMessage(kept)) - max);
+	while (kept.length >= LEAST_MESSAGE) {
+		const excess = Buffer.byteLength(withMessage(kept)) - max;
+		if (excess <= 0) break;
+		kept = kept.slice(0, kept.length - Math.ceil(excess / MAX_JSON_BYTES));
+	}
 	kept = kept.replace(/[\ud800-\udbff]$/, "");
 	return kept.length < LEAST_MESSAGE ? null : withMessage(kept);
 }
