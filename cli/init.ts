@@ -10,6 +10,7 @@ import {
 	parseTree,
 } from "jsonc-parser";
 import * as z from "zod";
+import { isAtLeast } from "../scripts/node-version.mjs";
 
 const PACKAGE = "ganglion";
 /** The product's bindings have names of variables (developers.cloudflare.com/workers/wrangler/configuration/#bindings). */
@@ -94,9 +95,7 @@ const WRANGLER_NODE = [22, 12] as const;
 
 /** A line about a Node that is too old for wrangler. Empty: it is not. `version`: as `process.versions.node`. */
 export function nodeNote(version: string): string {
-	const [major = 0, minor = 0] = version.split(".").map(Number);
-	const [neededMajor, neededMinor] = WRANGLER_NODE;
-	if (major > neededMajor || (major === neededMajor && minor >= neededMinor)) return "";
+	if (isAtLeast(version, ...WRANGLER_NODE)) return "";
 	return `\nwrangler needs Node ${WRANGLER_NODE.join(".")} or newer, and this is ${version}: install a newer one first.`;
 }
 

@@ -3,8 +3,10 @@ const [MAJOR, MINOR] = [24, 2];
 
 export const NEEDED_NODE = `${MAJOR}.${MINOR}`;
 
-/** @returns {boolean} Whether this Node is new enough. */
-export function isNewEnough() {
-	const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-	return major > MAJOR || (major === MAJOR && minor >= MINOR);
+/** Whether this Node is new enough. */
+export const isNewEnough = () => isAtLeast(process.versions.node, MAJOR, MINOR);
+
+export function isAtLeast(version, neededMajor, neededMinor) {
+	const [major = 0, minor = 0] = version.split(".").map(Number);
+	return major > neededMajor || (major === neededMajor && minor >= neededMinor);
 }
