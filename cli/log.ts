@@ -4,6 +4,7 @@
  */
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { isRecord } from "../src/core/json.ts";
 
 export const LOG_FORMATS = ["text", "json"] as const;
 /** In the order of their severity. `none`: no lines. */
@@ -97,10 +98,7 @@ function recordIn(line: string): Fields | undefined {
 
 /** No engine answered. The Worker does not log the runtime's message, because it may quote a request. */
 const isUnreached = (failure: unknown, upstream: unknown): boolean =>
-	failure === "upstreamUnavailable" &&
-	typeof upstream === "object" &&
-	upstream !== null &&
-	!("status" in upstream);
+	failure === "upstreamUnavailable" && isRecord(upstream) && !("status" in upstream);
 
 /** `12:30:05.123 upstream 3040 backend=vllm replica=gpu-1 (request 0198…)` */
 function textOf({ time, failure, code, requestId, ...fields }: Fields): string {
