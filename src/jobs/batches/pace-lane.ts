@@ -1,10 +1,11 @@
-/** The lines of one backend, or of one model without a known backend (`pace.ts`). */
+/** The lines of batches that one backend answers, or one model without a known backend (`pace.ts`). */
+/** Resolves when the line may look for a place again. */
+export type LineTurn = PromiseWithResolvers<void>;
+
 /** Averages have this weight. */
 export const AVERAGE_OF = 20;
 
-export type LineTurn = PromiseWithResolvers<void>;
-
-export interface Lane {
+export interface BackendLane {
 	limit: number;
 	/** Lines that have started. */
 	running: number;
@@ -20,12 +21,12 @@ export interface Lane {
 }
 
 /** A line was at the backend for this time. */
-export function addTime(lane: Lane, milliseconds: number): void {
+export function addTime(lane: BackendLane, milliseconds: number): void {
 	lane.placeMs += (milliseconds - lane.placeMs) / (lane.placeMs === 0 ? 1 : AVERAGE_OF);
 }
 
-/** Wakes the line that has waited longest. */
-export function wakeNext({ waiting }: Lane): void {
+/** Wakes the line that has looked longest ago. */
+export function wakeNext({ waiting }: BackendLane): void {
 	const [next] = waiting;
 	if (!next) return;
 	waiting.delete(next);
@@ -33,7 +34,7 @@ export function wakeNext({ waiting }: Lane): void {
 }
 
 /** Resolves when another line wakes this one, or with `late`. */
-export async function turnOf({ waiting }: Lane, turn: LineTurn, late: Promise<void>): Promise<void> {
+export async function turnOf({ waiting }: BackendLane, turn: LineTurn, late: Promise<void>): Promise<void> {
 	waiting.add(turn);
 	await Promise.race([turn.promise, late]);
 	waiting.delete(turn);

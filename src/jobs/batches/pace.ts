@@ -12,7 +12,7 @@ import { type Hold, HoldOwner } from "../../core/process-counts.ts";
 import { RuntimeDelay } from "../../core/runtime-delay.ts";
 import { settledElsewhere } from "../../core/settled-elsewhere.ts";
 import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
-import { AVERAGE_OF, addTime, type Lane, type LineTurn, turnOf, wakeNext } from "./pace-lane.ts";
+import { AVERAGE_OF, addTime, type BackendLane, type LineTurn, turnOf, wakeNext } from "./pace-lane.ts";
 import { type JobSettings, jobsOf } from "./settings.ts";
 import { SpacedTimes } from "./spaced-times.ts";
 
@@ -72,7 +72,7 @@ export class Pace {
 	readonly #now: () => number;
 	readonly #runningRequests: () => number;
 	readonly #runtimeDelay: RuntimeDelay;
-	readonly #lanes = new BoundedMap<string, Lane>(MAX_KEYS);
+	readonly #lanes = new BoundedMap<string, BackendLane>(MAX_KEYS);
 	/** The backend that has answered a model the last time. */
 	readonly #backends = new BoundedMap<string, string>(MAX_KEYS);
 	readonly #live = new BoundedMap<string, LiveTimes>(MAX_KEYS);
@@ -204,12 +204,12 @@ export class Pace {
 		return this.isLive ? this.#places.next(this.#now()) : 0;
 	}
 
-	#limitOf(lane: Lane, key: string, settings: JobSettings): number {
+	#limitOf(lane: BackendLane, key: string, settings: JobSettings): number {
 		return Math.min(lane.limit, jobsOf(settings, key).concurrency);
 	}
 
 	/** Lines that start before they find a place. */
-	#aheadOf({ placeMs }: Lane, limit: number): number {
+	#aheadOf({ placeMs }: BackendLane, limit: number): number {
 		if (placeMs === 0) return 0;
 		const perMs = this.isLive
 			? Math.min(limit / placeMs, 1 / this.#runtimeDelay.pause(GAP_MS))
@@ -250,7 +250,7 @@ export class Pace {
 		}
 	}
 
-	#slowDown(lane: Lane): void {
+	#slowDown(lane: BackendLane): void {
 		// One decision for all lines that were under way.
 		if (this.#pauseOf(lane) > 0) return;
 		lane.limit = Math.max(1, Math.floor(lane.limit / 2));
@@ -259,7 +259,7 @@ export class Pace {
 	}
 
 	/** Not longer than a pause: the clock may be set back. */
-	#pauseOf({ pausedUntil }: Lane): number {
+	#pauseOf({ pausedUntil }: BackendLane): number {
 		const left = pausedUntil - this.#now();
 		return left > PAUSE_MS ? 0 : Math.max(0, left);
 	}
@@ -268,7 +268,7 @@ export class Pace {
 		return this.#backends.get(model) ?? `model ${model}`;
 	}
 
-	#lane(key: string): Lane {
+	#lane(key: string): BackendLane {
 		let lane = this.#lanes.get(key);
 		if (!lane) {
 			lane = {
