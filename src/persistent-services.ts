@@ -240,7 +240,8 @@ export function createPersistent(
 			pause: (leastMs) => runtimeDelay.pause(leastMs),
 		}),
 		otelExporter: new OtelExporter({
-			...{ ...flushing, exportLine },
+			...flushing,
+			exportLine,
 			failed(cause, collector) {
 				const error = new AiError("upstreamUnavailable", undefined, { cause });
 				error.place = collector;

@@ -140,7 +140,7 @@ export class GuardedConnection implements Placed {
 		else this.#receiveRequests(bytes);
 	}
 
-	/** The caller is read further, because its end must be seen. Nobody may send much before the answer to an upgrade request. */
+	/** The caller is read further, because its end must be seen. Much that comes before the answer to an upgrade request closes the connection. */
 	#keep(unread: Buffer[], bytes: Buffer): void {
 		unread.push(bytes);
 		const size = unread.reduce((sum, { length }) => sum + length, 0);

@@ -58,7 +58,7 @@ export class FairLine {
 	readonly #held = new BoundedMap<string, { milliseconds: number; at: number }>(MAX_ACCOUNTS);
 	#refused = 0;
 
-	/** `max` infinite: nobody waits. `name`: for the report. `now`: milliseconds. */
+	/** `max` infinite: no turn waits. `name`: for the report. `now`: milliseconds. */
 	constructor({ name, max, now }: { name: string; max: number; now(): number }) {
 		this.#name = name;
 		this.#now = now;
@@ -141,7 +141,7 @@ export class FairLine {
 	#heldMs(account: string, now: number): number {
 		const held = this.#held.get(account);
 		if (!held) return 0;
-		// The clock may be set back: nobody knows then how much time has passed, but the step is long.
+		// The clock may be set back. How much time has passed is not known then, so the size of the step counts.
 		const halvings = Math.abs(now - held.at) / HALF_LIFE_MS;
 		return Math.round(held.milliseconds / 2 ** halvings);
 	}

@@ -59,7 +59,7 @@ describe("a line for places", () => {
 		expect([quick.state, slow.state]).toEqual(["placed", "waiting"]);
 	});
 
-	it("charges an account nothing for turns that end while nobody waits", () => {
+	it("charges an account nothing for turns that end while no turn waits", () => {
 		const { line, pass } = lineOf(1);
 		const held = line.enter("other");
 		const waited = line.enter("busy");
