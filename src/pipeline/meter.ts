@@ -7,7 +7,7 @@ import type { Usage } from "../core/usage.ts";
 import { byUsage, type Measured } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons, shownNeurons } from "../models/neurons.ts";
-import { ObservedSource, type StreamEnd } from "../streams/observed-source.ts";
+import { AbandonableSource, type StreamEnd } from "../streams/observed-source.ts";
 import { PulledStream, type Source } from "../streams/pulled-stream.ts";
 import { EventStream } from "../streams/sse.ts";
 import { LIVE_SESSION_SECONDS } from "../tasks/live-transcription/index.ts";
@@ -157,8 +157,8 @@ const observe = <Piece>(
 	exchange: Exchange,
 	end: (outcome: AnswerOutcome, failure?: AiError) => void,
 	pass: (piece: Piece) => Piece,
-): ObservedSource<Piece> =>
-	new ObservedSource(from, {
+): AbandonableSource<Piece> =>
+	new AbandonableSource(from, {
 		pass(piece) {
 			exchange.begin();
 			return pass(piece);

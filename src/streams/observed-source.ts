@@ -16,8 +16,7 @@ export interface StreamListener<Piece> {
 export class ObservedSource<Piece> implements Source<Piece> {
 	readonly #from: Source<Piece>;
 	readonly #listener: StreamListener<Piece>;
-	/** The result of a pull that is under way when the source is cancelled. It shows nothing about the end of the stream. */
-	#cancelled: Promise<never> | undefined;
+	#isCancelled = false;
 
 	constructor(from: Source<Piece>, listener: StreamListener<Piece>) {
 		this.#from = from;
@@ -28,26 +27,15 @@ export class ObservedSource<Piece> implements Source<Piece> {
 		return this.#from.pull().then(this.#pass, this.#fail);
 	}
 
-	/** The reader ignores a pull that is under way. */
+	/** A pull that is under way never settles, because it shows nothing about the end of the stream. The reader ignores it. */
 	cancel(reason: unknown): Promise<void> {
-		return this.#cancel(reason, Promise.withResolvers<never>().promise);
-	}
-
-	/** Cancels a source whose reader does not know it. A pull that is under way rejects. */
-	abandon(reason: unknown): void {
-		const rejected = Promise.reject(reason);
-		rejected.catch(() => {});
-		this.#cancel(reason, rejected).catch(() => {});
-	}
-
-	#cancel(reason: unknown, pulled: Promise<never>): Promise<void> {
-		this.#cancelled = pulled;
+		this.#isCancelled = true;
 		this.#listener.end({ kind: "cancelled", reason });
 		return this.#from.cancel(reason);
 	}
 
 	readonly #pass = (piece: Piece | undefined): Piece | undefined | Promise<never> => {
-		if (this.#cancelled) return this.#cancelled;
+		if (this.#isCancelled) return never();
 		try {
 			if (piece !== undefined) return this.#listener.pass(piece);
 			this.#listener.end({ kind: "complete" });
@@ -58,8 +46,32 @@ export class ObservedSource<Piece> implements Source<Piece> {
 	};
 
 	readonly #fail = async (error: unknown): Promise<never> => {
-		if (this.#cancelled) return this.#cancelled;
+		if (this.#isCancelled) return never();
 		this.#listener.end({ kind: "failed", error });
 		throw error;
 	};
+}
+
+const never = (): Promise<never> => Promise.withResolvers<never>().promise;
+
+/** Another part than the reader can end it. The sources below need not settle the pull that is under way. */
+export class AbandonableSource<Piece> extends ObservedSource<Piece> {
+	/** Of the pull that is under way. */
+	#reject: ((reason: unknown) => void) | undefined;
+	#abandoned: { reason: unknown } | undefined;
+
+	override pull(): Promise<Piece | undefined> {
+		if (this.#abandoned) return Promise.reject(this.#abandoned.reason);
+		const { promise, resolve, reject } = Promise.withResolvers<Piece | undefined>();
+		this.#reject = reject;
+		super.pull().then(resolve, reject);
+		return promise;
+	}
+
+	/** Cancels the source, whose reader does not know it. The reader's pull, and each later one, rejects. */
+	abandon(reason: unknown): void {
+		this.#abandoned = { reason };
+		this.#reject?.(reason);
+		this.cancel(reason).catch(() => {});
+	}
 }

@@ -55,8 +55,8 @@ describe("an answer that cannot be written", () => {
 	});
 });
 
-describe("a caller who disconnects before the runtime reads the reply", () => {
-	it("is settled, and the engine's stream is cancelled", async () => {
+describe("a caller who disconnects", () => {
+	it("before the runtime reads the reply is settled, and the engine's stream is cancelled", async () => {
 		const live = liveEvents();
 		live.send(delta("Hel"));
 		const services = testServices({ vars: ENGINE_VARS, fetch: async () => live.response });
@@ -86,6 +86,34 @@ describe("a caller who disconnects before the runtime reads the reply", () => {
 		expect(settled).toEqual([]);
 		caller.abort();
 		expect(settled).toMatchObject([{ outcome: "cancelled", outputTokens: 1 }]);
+		await live.cancelled;
+	});
+
+	it.each([
+		["a url", { url: "http://engine/v1" }],
+		["a pool", { pool: { replicas: [{ url: "http://engine/v1" }] } }],
+	])("ends the read that is under way, of an engine with %s", async (_, address) => {
+		const live = liveEvents();
+		const route = {
+			targets: [
+				{ backend: "a", model: "m" },
+				{ backend: "a", model: "n" },
+			],
+		};
+		const vars = { BACKENDS: { a: { kind: "openai", ...address } }, ROUTES: { [LLAMA]: route } };
+		const app = createApp(testServices({ vars, fetch: async () => live.response }), OPEN_ACCESS);
+		live.send(delta("Hel"));
+		const caller = new AbortController();
+		const response = await app.request(`${BASE}/v1/chat/completions`, {
+			method: "POST",
+			body: JSON.stringify({ ...INPUTS, stream: true }),
+			headers: { "content-type": "application/json" },
+			signal: caller.signal,
+		});
+		const text = response.text();
+		await scheduler.wait(10);
+		caller.abort();
+		expect(await text).toContain("Request was aborted");
 		await live.cancelled;
 	});
 });
