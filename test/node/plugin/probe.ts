@@ -40,7 +40,8 @@ export async function probe(ai: Ai & Last) {
 		status: ai.lastRequestHttpStatusCode,
 		log: ai.aiGatewayLogId,
 	};
-	const events = new Response((await run(LLAMA, { prompt, stream: true })) as ReadableStream);
+	// Read at once: Node cancels the stream of a response that it has collected, and the proxy of wrangler keeps only the stream.
+	const events = await new Response((await run(LLAMA, { prompt, stream: true })) as ReadableStream).text();
 	const spoken = new Response((await run("@cf/deepgram/aura-1", { text: "Buy milk." })) as ReadableStream);
 	const note = new Response(await spoken.arrayBuffer());
 	const heard = await run("@cf/deepgram/nova-3", {
@@ -56,7 +57,7 @@ export async function probe(ai: Ai & Last) {
 		untouched,
 		json,
 		last,
-		events: await events.text(),
+		events,
 		heard: /"transcript":"[^"]*"/.exec(JSON.stringify(heard))?.[0],
 		unknown,
 		internal,
