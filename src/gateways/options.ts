@@ -10,6 +10,7 @@ import { lazy } from "../core/lazy.ts";
 import { own } from "../core/own.ts";
 import { spanIn, TRACEPARENT } from "../outbound/passed-headers.ts";
 import { safeParse } from "../schemas/safe-parse.ts";
+import { textFlag } from "../schemas/text-flag.ts";
 import { Backoff } from "./settings.ts";
 
 export interface GatewayOptions {
@@ -70,9 +71,7 @@ const CustomCost = lazy(() =>
 );
 export type CustomCost = z.infer<ReturnType<typeof CustomCost>>;
 
-const Flag = lazy(() =>
-	z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")]),
-);
+const Flag = lazy(() => z.union([z.boolean(), textFlag()]));
 /** A list, or a text with commas. */
 const Names = lazy(() =>
 	z.preprocess(

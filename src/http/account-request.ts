@@ -5,7 +5,7 @@ import { type FieldNote, fieldNotes, ignoredFields } from "../core/field-notes.t
 import { isRecord } from "../core/json.ts";
 import { explain } from "../schemas/explain.ts";
 import { ignoredIn } from "../schemas/ignored-fields.ts";
-import { meantIssues } from "../schemas/meant-issues.ts";
+import { issuesOf } from "../schemas/misnamed.ts";
 import { safeParse } from "../schemas/safe-parse.ts";
 import { type BodyServices, readJson } from "./body.ts";
 import { envelope } from "./envelope.ts";
@@ -22,8 +22,7 @@ const MAX_REPORTED_ISSUES = 8;
 export function parseFields<T>(schema: z.ZodType<T>, fields: unknown, source: "body" | "query"): T {
 	const result = safeParse(schema, fields, { error: explain });
 	if (result.success) return result.data;
-	const issues = result.error.issues.flatMap((issue) => meantIssues(issue, fields));
-	const problems = issues.flatMap((issue) => {
+	const problems = issuesOf(result.error, schema, fields).flatMap((issue) => {
 		if (issue.code !== "unrecognized_keys") return `${fieldOf(issue.path) || source}: ${issue.message}`;
 		const lines = issue.message.split("\n");
 		return issue.keys.map((key, index) => `${fieldOf([...issue.path, key])}: ${lines[index]}`);

@@ -8,6 +8,7 @@ import * as z from "zod";
 import { AiError } from "../core/errors.ts";
 import { lazy } from "../core/lazy.ts";
 import { own } from "../core/own.ts";
+import { textFlag } from "../schemas/text-flag.ts";
 import { type Catalog, isListed } from "./catalog.ts";
 import type { Capability, Model } from "./model.ts";
 import { type ListedTask, listedTask, TASK_TITLES } from "./tasks.ts";
@@ -34,7 +35,6 @@ interface Property {
 	value: string | { unit: string; price: number; currency: "USD" }[] | NonNullable<Model["reasoningEffort"]>;
 }
 
-const flag = lazy(() => z.enum(["true", "false"]).transform((text) => text === "true"));
 const count = lazy(() =>
 	z
 		.string()
@@ -49,8 +49,8 @@ export const SearchQuery = lazy(() =>
 		author: z.string().optional(),
 		task: z.string().optional(),
 		source: z.string().regex(/^\d+$/).transform(Number).optional(),
-		hide_experimental: flag().default(false),
-		include_deprecated: flag().default(false),
+		hide_experimental: textFlag().default(false),
+		include_deprecated: textFlag().default(false),
 		page: count().default(1),
 		per_page: count()
 			.refine((perPage) => perPage <= MAX_PER_PAGE)

@@ -1,6 +1,7 @@
 /** Queries of logs: AI Gateway's filters, order, search and pages, and their conditions in SQL. */
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
+import { textFlag } from "../../schemas/text-flag.ts";
 import { idPrefix } from "./log-row.ts";
 
 /** Columns of each type, by the name of their filter. */
@@ -47,11 +48,7 @@ const MAX_TEXT = 1_000;
 
 const values = <T extends z.ZodType>(value: T) => z.array(value).min(1).max(MAX_VALUES);
 const flag = lazy(() =>
-	z.union([
-		z.boolean(),
-		z.enum(["true", "false"]).transform((text) => text === "true"),
-		z.union([z.literal(0), z.literal(1)]).transform(Boolean),
-	]),
+	z.union([z.boolean(), textFlag(), z.union([z.literal(0), z.literal(1)]).transform(Boolean)]),
 );
 /** A query string has an empty text in place of null. */
 const nothing = lazy(() => z.union([z.null(), z.literal("").transform(() => null)]));

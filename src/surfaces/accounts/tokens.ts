@@ -19,6 +19,7 @@ import { lazy } from "../../core/lazy.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
+import { textFlag } from "../../schemas/text-flag.ts";
 import { answer } from "../answer.ts";
 import { ACCOUNT, below, V4 } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
@@ -40,7 +41,7 @@ const ListQuery = lazy(() =>
 		page: positiveInteger().default(1),
 		per_page: positiveInteger().pipe(z.number().max(MAX_PER_PAGE)).default(DEFAULT_PER_PAGE),
 		direction: z.enum(["asc", "desc"]).default("asc"),
-		include_expired: z.enum(["true", "false"]).default("false"),
+		include_expired: textFlag().default(false),
 	}),
 );
 
@@ -163,7 +164,7 @@ async function listTokens(c: Context, call: AppCall): Promise<Response> {
 		page,
 		perPage: per_page,
 		direction,
-		includeExpired: include_expired === "true",
+		includeExpired: include_expired,
 	});
 	const now = call.services.now();
 	return envelope(

@@ -5,11 +5,13 @@ import { parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { quotedName } from "../../core/not-found.ts";
 import { BufferHold } from "../../core/process-counts.ts";
-import { readFields } from "../../http/account-request.ts";
+import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
 import { MAX_TEXT_BYTES } from "../../retrieval/search/limits.ts";
+import { misnamed } from "../../schemas/misnamed.ts";
+import { textFlag } from "../../schemas/text-flag.ts";
 import { answer } from "../answer.ts";
 import { readForm } from "../jobs/upload.ts";
 import type { AppCall, AppRouteDeclaration } from "../route.ts";
@@ -34,6 +36,9 @@ const ChunkQuery = lazy(() => z.object({ limit: whole(100, 20), offset: whole(1_
 const IndexAction = lazy(() => z.object({ next_action: z.literal("INDEX") }));
 const KeyAction = lazy(() =>
 	z.object({ key: z.string(), next_action: z.literal("INDEX"), wait_for_completion: z.boolean().optional() }),
+);
+const UploadFields = lazy(() =>
+	z.object({ metadata: z.string().optional(), wait_for_completion: textFlag().optional() }),
 );
 
 const itemIn = (c: Context): string => pathParameter(c, "item");
@@ -178,17 +183,22 @@ async function upload(c: Context, call: AppCall): Promise<Response> {
 async function uploadForm(c: Context, own: SearchedCall, hold: BufferHold): Promise<Response> {
 	let bytes: Uint8Array | undefined;
 	let key = "";
-	const { fields, file } = await readForm(c.req.raw, async (body, { contentType, path }) => {
+	const form = await readForm(c.req.raw, async (body, { contentType, path }) => {
 		key = path.replace(/^(?:\.?\/)+/, "");
 		bytes = await bodyBytes(body, Math.min(checkFile(key, contentType), MAX_TEXT_BYTES), hold);
 		return bytes.length;
 	});
-	if (!file || !bytes) throw searchFailure("searchFileMissing");
-	const text = fields.get("metadata");
+	const { fields, file } = form;
+	if (!file || !bytes) throw searchFailure("searchFileMissing", misnamed("file", [...fields.keys()]));
+	const { metadata: text, wait_for_completion } = parseFields(
+		UploadFields(),
+		Object.fromEntries(fields),
+		"body",
+	);
 	const metadata = text === undefined ? {} : parseJson(text);
 	if (metadata === undefined) throw searchFailure("searchMetadataInvalid", "expected JSON");
 	const uploaded = { key, mimeType: file.contentType, bytes, metadata };
 	const queued = await uploadItem(uploaded, own);
-	const item = fields.get("wait_for_completion") === "true" ? await whenIndexed(queued.id, own) : queued;
+	const item = wait_for_completion ? await whenIndexed(queued.id, own) : queued;
 	return envelope(itemJson(item, own));
 }

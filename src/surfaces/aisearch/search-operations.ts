@@ -1,4 +1,5 @@
 /** Searches and chats of instances, as the bindings and the REST routes have them. */
+import type * as z from "zod";
 import type { AiError } from "../../core/errors.ts";
 import { parseFields } from "../../http/account-request.ts";
 import type { Caller } from "../../pipeline/request.ts";
@@ -10,6 +11,7 @@ import {
 	withoutQuestion,
 } from "../../retrieval/search/cache/cached-answers.ts";
 import type { OpenInstance } from "../../retrieval/search/client/search-instances.ts";
+import { searchFailure } from "../../retrieval/search/failures.ts";
 import { type MultiResult, searchSeveral } from "../../retrieval/search/multi-search.ts";
 import { answerRag, RagBody } from "../../retrieval/search/rag.ts";
 import {
@@ -20,6 +22,7 @@ import {
 	searchPlan,
 } from "../../retrieval/search/read-search.ts";
 import { type SearchContext, type SearchResult, searchInstance } from "../../retrieval/search/search.ts";
+import { misnamedField } from "../../schemas/misnamed.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import type { AppServices } from "../services.ts";
 import { cachedAnswer } from "./cached-chat.ts";
@@ -49,8 +52,24 @@ export const contextOf = ({ caller, instance, services, signal }: SearchedCall):
 	models: searchModels({ caller, signal, gateway: instance.record.config.ai_gateway_id }, services),
 });
 
-export const searchOf = (body: unknown): SearchBody => parseFields(SearchBody(), body, "body");
-export const chatOf = (body: unknown): ChatBody => parseFields(ChatBody(), body, "body");
+/** Throws 7039 if no field has a question. */
+function searchOf(sent: unknown): SearchBody {
+	const body = parseFields(SearchBody(), sent, "body");
+	if (body.query === undefined && body.messages === undefined)
+		throw searchFailure("searchQueryMissing", misnamedIn(SearchBody(), sent, "query", "messages"));
+	return body;
+}
+
+/** Throws 7038 if no field has a question. */
+function chatOf(sent: unknown): ChatBody {
+	const body = parseFields(ChatBody(), sent, "body");
+	if (body.messages === undefined)
+		throw searchFailure("chatQueryMissing", misnamedIn(ChatBody(), sent, "messages"));
+	return body;
+}
+
+const misnamedIn = (schema: z.ZodType, sent: unknown, ...names: string[]): string | undefined =>
+	names.map((name) => misnamedField(schema, sent, [name])).find((note) => note !== undefined);
 
 /** Failures that a result does not show are in the log. */
 const noteIn =

@@ -18,20 +18,20 @@ import { REDACTED } from "../../gateways/secrets.ts";
 import { parseFields, readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
+import { textFlag } from "../../schemas/text-flag.ts";
 import { answer } from "../answer.ts";
 import { ACCOUNT, below } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 import { managementFailure, pageFields, pageInfo } from "./management.ts";
 
-const flag = lazy(() => z.enum(["true", "false"]).transform((value) => value === "true"));
 /** The product documents no values. */
 const ORDERS = { slug: "slug", name: "name", created_at: "createdAt", modified_at: "modifiedAt" } as const;
 const ListQuery = lazy(() =>
 	z.object({
 		...pageFields(100, 20),
-		enable: flag().optional(),
-		beta: flag().optional(),
+		enable: textFlag().optional(),
+		beta: textFlag().optional(),
 		search: z.string().max(256).optional(),
 		order_by: z.enum(Object.keys(ORDERS) as (keyof typeof ORDERS)[]).default("slug"),
 		order_by_direction: z.enum(["asc", "desc"]).default("asc"),

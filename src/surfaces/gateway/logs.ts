@@ -13,6 +13,7 @@ import type { Payload } from "../../gateways/logs/log-row.ts";
 import { DELETE_ORDERS, LIST_ORDERS, LogFilters } from "../../gateways/logs/query.ts";
 import { parseFields, readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
+import { textFlag } from "../../schemas/text-flag.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
@@ -32,14 +33,13 @@ const count = lazy(() =>
 		.transform(Number),
 );
 const date = lazy(() => z.iso.datetime({ offset: true }));
-const flag = lazy(() => z.enum(["true", "false"]));
 
 /** Older parameters, one for each field. */
 const DEPRECATED = lazy(
 	() =>
 		({
-			cached: flag().optional(),
-			success: flag().optional(),
+			cached: textFlag().optional(),
+			success: textFlag().optional(),
 			provider: z.string().optional(),
 			model: z.string().optional(),
 			model_type: z.string().optional(),
@@ -57,7 +57,7 @@ const ListQuery = lazy(() =>
 		search: z.string().max(1_000).optional(),
 		order_by: z.enum(LIST_ORDERS).default("created_at"),
 		order_by_direction: direction().optional(),
-		meta_info: flag().optional(),
+		meta_info: textFlag().optional(),
 		...DEPRECATED(),
 		start_date: date().optional(),
 		end_date: date().optional(),
@@ -145,7 +145,7 @@ async function listLogs(c: Context, call: AppCall): Promise<Response> {
 		direction: order_by_direction ?? direction ?? "desc",
 		offset: (page - 1) * per_page,
 		limit: per_page,
-		counted: meta_info === "true",
+		counted: meta_info === true,
 	});
 	const info =
 		total === undefined ? { page, per_page, count: rows.length } : pageInfo(query, rows.length, total);

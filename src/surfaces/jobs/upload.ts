@@ -3,6 +3,7 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import { formParts } from "../../jobs/files/form-parts.ts";
 import { type FileRecord, fileKey } from "../../jobs/records.ts";
 import { scopeOf } from "../../responses/client/stored-responses.ts";
+import { misnamed } from "../../schemas/misnamed.ts";
 import type { AppCall } from "../route.ts";
 import { deleteFile } from "./delete-bytes.ts";
 import { fieldText, inUploadTime } from "./form-body.ts";
@@ -40,7 +41,7 @@ export async function storeUpload(
 	try {
 		const form = await readForm(request, put);
 		const record = read(form, createdAt);
-		if (!form.file) throw new AiError("invalidRequest", "file: expected a file, found nothing");
+		if (!form.file) throw fileMissing([...form.fields.keys()]);
 		const file: FileRecord = { id, owner, createdAt, ...form.file, ...record };
 		if (!(await jobs.files(account, (files) => files.complete(file)))) throw new AiError("noSuchFile");
 		return file;
@@ -49,6 +50,15 @@ export async function storeUpload(
 		await deleteFile(id, call).catch((cause: unknown) => services.log(toAiError(cause), call.id));
 		throw thrown;
 	}
+}
+
+/** `sent`: the names of the other fields of the form. */
+function fileMissing(sent: readonly string[]): AiError {
+	const note = misnamed("file", sent);
+	return new AiError(
+		"invalidRequest",
+		`file: expected a file, found nothing${note === undefined ? "" : `; ${note}`}`,
+	);
 }
 
 /** `path`: the name with its folders. */

@@ -20,6 +20,7 @@ import { foundOrThrow } from "../../responses/failures.ts";
 import type { StoredResponse } from "../../responses/records.ts";
 import { includesSeals, shown } from "../../responses/response-object.ts";
 import type { ResponsesServices } from "../../responses/services.ts";
+import { textFlag } from "../../schemas/text-flag.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { answer } from "../answer.ts";
@@ -28,7 +29,7 @@ import { ItemsQuerySchema, includedIn, listOf, readItemsQuery } from "./item-que
 
 const RetrieveQuery = lazy(() =>
 	z.object({
-		stream: z.enum(["true", "false"]).optional(),
+		stream: textFlag().optional(),
 		starting_after: z
 			.string()
 			.regex(/^\d{1,9}$/)
@@ -91,7 +92,7 @@ async function retrieve(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
 	const { stream, starting_after } = validate(RetrieveQuery(), c.req.query());
 	const id = idOf(c);
-	if (stream === "true") return streamEvents(id, { caller, after: starting_after ?? -1 }, call);
+	if (stream) return streamEvents(id, { caller, after: starting_after ?? -1 }, call);
 	const { storedResponses } = services;
 	const found = await inScope(
 		caller,

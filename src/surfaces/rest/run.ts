@@ -32,6 +32,7 @@ import { authorOf, isThirdPartyId } from "../../models/third-party.ts";
 import type { InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { modelOf } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
+import { textFlag } from "../../schemas/text-flag.ts";
 import { AI, below } from "../bases.ts";
 import { wireOf } from "../binding/binding.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
@@ -164,7 +165,13 @@ async function runModel(c: Context, call: AppCall): Promise<Response> {
 	});
 }
 
-const isQueueRequest = (c: Context): boolean => c.req.query("queueRequest") === "true";
+const QueueQuery = lazy(() => z.object({ queueRequest: textFlag() }));
+
+/** Read without a schema if it is absent, as in most requests. */
+function isQueueRequest(c: Context): boolean {
+	const queueRequest = c.req.query("queueRequest");
+	return queueRequest !== undefined && validate(QueueQuery(), { queueRequest }).queueRequest;
+}
 
 /** The answer of the asynchronous queue, or of many requests at once. `undefined`: the inputs are those of one request. */
 async function answerRequests(

@@ -432,6 +432,22 @@ describe("items", () => {
 		expect((await api.put("/instances/docs", { max_num_results: 3 })).result).toMatchObject(activity);
 	});
 
+	it("are not uploaded by a form with a wrong field", async () => {
+		const api = searchApi();
+		await api.create();
+		expect(await api.upload("policy.md", "Holidays.", { wait_for_completion: "yes" })).toMatchObject({
+			status: 400,
+			errors: [{ code: 1001, message: 'wait_for_completion: expected "true" or "false", found "yes"' }],
+		});
+		const form = new FormData();
+		form.set("files", new File(["Holidays."], "policy.md"));
+		expect(await api.post("/instances/docs/items", form)).toMatchObject({
+			status: 400,
+			errors: [{ code: 7055, message: 'file_field_is_required: files: unknown; did you mean "file"?' }],
+		});
+		expect((await api.get("/instances/docs/items")).result).toEqual([]);
+	});
+
 	it("end their run for an earlier revision without a trace", async () => {
 		const api = searchApi();
 		await api.create();

@@ -479,6 +479,14 @@ describe("a search", () => {
 		expect(await api.post("/instances/docs/chat/completions", { messages: [] })).toMatchObject({
 			...{ status: 400, errors: [{ code: 7038, message: "missing_user_query" }] },
 		});
+		for (const [path, body, message] of [
+			["search", { qury: "x" }, 'missing_user_query: qury: unknown; did you mean "query"?'],
+			["search", { message: [] }, 'missing_user_query: message: unknown; did you mean "messages"?'],
+			["chat/completions", { mesages: [] }, 'missing_user_query: mesages: unknown; did you mean "messages"?'],
+		] as const)
+			expect(await api.post(`/instances/docs/${path}`, body)).toMatchObject({
+				...{ status: 400, errors: [{ message }] },
+			});
 		await api.put("/instances/docs", { paused: true });
 		expect(await api.search("password")).toMatchObject({
 			errors: [{ code: 7032, message: "ai_search_is_paused" }],

@@ -149,6 +149,12 @@ describe("OpenAI's client", () => {
 
 	it.each([
 		["no purpose", {}, "requests.jsonl", /purpose/],
+		[
+			"a misspelled purpose",
+			{ porpose: "batch" },
+			"requests.jsonl",
+			/purpose: expected .*; porpose: unknown; did you mean "purpose"\?/,
+		],
 		["an unknown purpose", { purpose: "batch_output" }, "requests.jsonl", /purpose/],
 		["another ending", { purpose: "batch" }, "requests.csv", /^400 Invalid file format for Batch API/],
 	])("is refused a file with %s, and nothing is stored", async (_, fields, name, message) => {

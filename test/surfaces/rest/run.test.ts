@@ -323,6 +323,14 @@ describe("failures over REST", () => {
 			expect((await failing(path, body)).text).toMatch(/asynchronous queue.*"code":8001/);
 	});
 
+	it("refuses another value of queueRequest than true or false", async () => {
+		for (const path of [`/run/${LLAMA}`, "/run"]) {
+			const { status, text } = await failing(`${path}?queueRequest=yes`, { model: LLAMA, prompt: "Hi" });
+			expect(status).toBe(400);
+			expect(text).toContain("enum value not in true,false at '/queueRequest'");
+		}
+	});
+
 	it.each([
 		{ background: true },
 		{ background: true, webhookUrl: "https://hook.example" },

@@ -181,6 +181,7 @@ describe("a failure", () => {
 		],
 		[{ query: "cats", byokAlias: "a b" }, "byokAlias", "expected 1 to 64 letters, digits, _ or -"],
 		[{ query: "cats", options: {} }, "options.gateway", "expected an object, found nothing"],
+		[{ qury: "cats" }, "query", 'expected text, found nothing; qury: unknown; did you mean "query"?'],
 	])("names the field of an invalid request: %j", async (sent, field, message) => {
 		const { status, body } = await search(sent);
 		expect([status, body.success, body.errors[0].code]).toEqual([400, false, 7000]);
