@@ -6,8 +6,8 @@ import { LOG_FORMATS, LOG_LEVELS } from "./log.ts";
 const MAX_PORT = 65_535;
 
 /**
- * Refuses an empty value of every option, and of every argument that must be there: `--state "$UNSET"` is not the current folder. An option
- * whose reader refuses it has its own sentence.
+ * Refuses an empty value of every option and of every argument: `--state "$UNSET"` is not the current folder, and `models "$UNSET"` not the
+ * list of all models. An option whose reader refuses it has its own sentence.
  */
 export function refuseEmptyValues(program: Command): void {
 	const refuse = (name: string): never =>
@@ -24,11 +24,10 @@ export function refuseEmptyValues(program: Command): void {
 	};
 	checkOptions(program);
 	program.hook("preAction", (_, { args, registeredArguments }) => {
-		const empty = registeredArguments.find(
-			({ required, variadic }, position) =>
-				(variadic ? args.slice(position) : [args[position]]).includes("") && required,
+		const empty = registeredArguments.find(({ variadic }, position) =>
+			(variadic ? args.slice(position) : [args[position]]).includes(""),
 		);
-		if (empty) refuse(`<${empty.name()}>`);
+		if (empty) refuse(empty.required ? `<${empty.name()}>` : `[${empty.name()}]`);
 	});
 }
 

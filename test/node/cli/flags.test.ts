@@ -95,15 +95,16 @@ describe("--workers", () => {
 });
 
 describe("an empty value", () => {
-	/** The names of a command that has no others in it. */
-	interface Leaf {
+	interface Named {
 		names: readonly string[];
 		command: Command;
 	}
-	const leavesOf = (command: Command, names: readonly string[] = []): Leaf[] =>
-		command.commands.length === 0
-			? [{ names, command }]
-			: command.commands.flatMap((inner) => leavesOf(inner, [...names, inner.name()]));
+	/** All commands, with those inside of others. */
+	const commandsIn = (command: Command, names: readonly string[] = []): Named[] =>
+		command.commands.flatMap((inner) => {
+			const own = [...names, inner.name()];
+			return [{ names: own, command: inner }, ...commandsIn(inner, own)];
+		});
 	const silent = (command: Command): Command => {
 		command.exitOverride().configureOutput({ writeErr() {} });
 		for (const inner of command.commands) silent(inner);
@@ -116,16 +117,33 @@ describe("an empty value", () => {
 				() => "runs",
 				(error: unknown) => (error instanceof Error ? error.message : error),
 			);
-	const leaves = leavesOf(program("0.1.0", {}, () => {}));
+	const all = commandsIn(program("0.1.0", {}, () => {}));
 
 	it.each(
-		leaves.flatMap(({ command, names }) =>
+		all.flatMap(({ command, names }) =>
 			command.options.filter(({ required }) => required).map(({ long }) => [...names, long ?? ""]),
 		),
 	)("is refused: ganglion %s %s %s", async (...args) => {
 		expect(await refusal([...args.filter(Boolean), ""])).toMatch(
 			/expected a value, found an empty text|argument '' is invalid/,
 		);
+	});
+
+	it.each(
+		all.flatMap(({ command, names }) =>
+			command.registeredArguments.map((argument, position) => ({
+				...{ command: names.join(" "), argument: argument.name() },
+				args: [
+					...names,
+					...command.options.filter(({ mandatory }) => mandatory).map(({ long }) => `${long}=x`),
+					...command.registeredArguments.map((_, index) => (index === position ? "" : "x")),
+				],
+			})),
+		),
+	)("is refused: ganglion $command <$argument>", async ({ args, argument }) => {
+		const problem = await refusal(args);
+		expect(problem).toContain(argument);
+		expect(problem).toMatch(/expected a value, found an empty text|argument value '' is invalid/);
 	});
 
 	it("is refused where an argument must be", async () => {
