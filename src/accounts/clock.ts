@@ -5,6 +5,8 @@
  * the clock reaches it: limits are then too strict, never too loose. If the account is ahead of the clock by more than
  * {@link MAX_LEAD_MS}, the clock was wrong before: the account returns to the clock, because it would be blocked until then.
  */
+import { SetBackClock } from "../core/elapsed.ts";
+
 /** More than the usual adjustment of a clock on a running machine. */
 const MAX_LEAD_MS = 5 * 60_000;
 export const DAY_MS = 86_400_000;
@@ -64,11 +66,26 @@ export function nextMonth(milliseconds: number): number {
 	return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 }
 
-/** Logged for the operator, because limits may have been wrong in the meantime. */
-export const logCorrection = (milliseconds: number): void =>
-	console.error(
-		JSON.stringify({
-			message: "The clock ran ahead before: an account returned to the present time",
-			ahead_seconds: Math.round(milliseconds / 1000),
-		}),
-	);
+/**
+ * The log of corrections, for the operator, because limits may have been wrong in the meantime. One line tells of a clock that ran ahead: it has
+ * many accounts, and each of them is corrected again when it is opened again, until the clock reaches the latest time in its tables. On a full
+ * disk that is at each request.
+ */
+export class CorrectionLog {
+	readonly #clock = new SetBackClock();
+	/** The latest time of an account that the log tells of. */
+	#until = Number.NEGATIVE_INFINITY;
+
+	note({ clock, corrected }: Instant): void {
+		if (corrected === undefined) return;
+		const latest = clock + corrected;
+		const isNew = latest - this.#until > MAX_LEAD_MS;
+		this.#until = Math.max(this.#until, latest);
+		if (!this.#clock.notices(clock) && !isNew) return;
+		const message = "The clock ran ahead before: accounts return to the present time";
+		console.error(JSON.stringify({ message, ahead_seconds: Math.round(corrected / 1000) }));
+	}
+}
+
+/** Of the process. */
+export const correctionLog = new CorrectionLog();

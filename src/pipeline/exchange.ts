@@ -134,8 +134,10 @@ export class Exchange implements ExchangeFacts {
 	get settlementMs(): number {
 		if (!this.#reservation) return Number.POSITIVE_INFINITY;
 		const { holdMs } = this.#reservation.admission;
-		const deliveryMs = Math.min(MAX_DELIVERY_MS, holdMs / 10);
-		return Math.max(0, this.startedAt + holdMs - deliveryMs - this.#services.now());
+		const limitMs = holdMs - Math.min(MAX_DELIVERY_MS, holdMs / 10);
+		const leftMs = this.startedAt + limitMs - this.#services.now();
+		// No wait before the first call is so long: the clock was set forward, or the machine has slept. A late settlement replaces the charge.
+		return leftMs <= 0 && this.attempts.length === 0 ? limitMs : Math.max(0, leftMs);
 	}
 
 	/** A call of an engine starts. */

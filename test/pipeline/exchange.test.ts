@@ -91,6 +91,7 @@ describe("an exchange", () => {
 		expect(exchange.settlementMs).toBe(3_540_000);
 		pass(3_539_000);
 		expect(exchange.settlementMs).toBe(1000);
+		exchange.attempt(target("a"));
 		pass(3_539_000);
 		expect(exchange.settlementMs).toBe(0);
 		expect(clocked({ holdMs: 1000 }).exchange.settlementMs).toBe(900);
@@ -101,6 +102,14 @@ describe("an exchange", () => {
 		expect(exchange.isLimited).toBe(true);
 		const budgets = [{ key: "account", microNeurons: 1, failure: "budgetExceeded" as const }];
 		expect(clocked({ budgets }).exchange.isLimited).toBe(true);
+	});
+
+	it("has its complete time for the first call of an engine after the clock was set forward", () => {
+		const { exchange, pass } = clocked({ holdMs: 3_600_000 });
+		pass(3_600_000);
+		expect(exchange.settlementMs).toBe(3_540_000);
+		exchange.attempt(target("a"));
+		expect(exchange.settlementMs).toBe(0);
 	});
 
 	it("settles with what was used, once, and releases the context of its request", async () => {

@@ -6,7 +6,7 @@
  * the day's usage. A reservation belongs to the UTC day of its admission, and is settled on that day.
  */
 import type { Admission, Admitted, CountedRequest, JournalBatch, Renewal, Settlement } from "../admission.ts";
-import { ForwardClock, type Instant, logCorrection, monthOf, utcDay } from "../clock.ts";
+import { correctionLog, ForwardClock, type Instant, monthOf, utcDay } from "../clock.ts";
 import type { Lease } from "../lease.ts";
 import { Budgets } from "./budgets.ts";
 import { type Counted, CountedRequests } from "./counted-requests.ts";
@@ -72,7 +72,7 @@ export class Ledger {
 		this.#expired = new ExpiredRequests(this.#books, options);
 		if (options.isNew) return;
 		const instant = this.#clock.read();
-		if (instant.corrected !== undefined) logCorrection(instant.corrected);
+		correctionLog.note(instant);
 		this.#rebuild(instant.now);
 	}
 
@@ -279,7 +279,7 @@ export class Ledger {
 	#read(): Instant {
 		const instant = this.#clock.read();
 		const { corrected, now } = instant;
-		if (corrected !== undefined) logCorrection(corrected);
+		correctionLog.note(instant);
 		// The new day may already have rows, from a time when the clock was ahead.
 		if (corrected !== undefined || utcDay(now) !== this.#books.budgets.day) this.#rebuild(now);
 		return instant;

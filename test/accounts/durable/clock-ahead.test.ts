@@ -1,18 +1,22 @@
 import { expect, it, vi } from "vitest";
 import { admission, fixedCost, NOON, settlement, withLedger } from "../fixtures.ts";
 
-const MONTH = 30 * 86_400_000;
+const MONTH_MS = 30 * 86_400_000;
 const RATES = [{ key: "task:Text Generation", perMinute: 1 }];
 const BUDGETS = [{ key: "account", microNeurons: 100, failure: "budgetExceeded" as const }];
 
-for (const restarts of [false, true])
-	it(`an account whose clock ran ahead for a month works again when the clock is right${restarts ? ", after a restart" : ""}`, () =>
+// The process has one line for each time by which the clock ran ahead.
+for (const [restarts, aheadMs] of [
+	[false, MONTH_MS],
+	[true, 2 * MONTH_MS],
+] as const)
+	it(`an account whose clock ran ahead works again when the clock is right${restarts ? ", after a restart" : ""}`, () =>
 		withLedger((bench) => {
 			const log = vi.spyOn(console, "error").mockImplementation(() => {});
 			const before = admission({ cost: fixedCost(40), budgets: BUDGETS });
 			expect(bench.ledger.admit(before).ok).toBe(true);
 			bench.ledger.settle([settlement(before.ticket, { microNeurons: 40 })]);
-			bench.time = NOON + MONTH;
+			bench.time = NOON + aheadMs;
 			const ahead = admission({ rates: RATES, cost: fixedCost(100), budgets: BUDGETS });
 			expect(bench.ledger.admit(ahead).ok).toBe(true);
 			bench.time = NOON + 1_000;
@@ -33,6 +37,6 @@ for (const restarts of [false, true])
 			});
 			expect(bench.ledger.expiryOf(ahead.ticket)).toBe(NOON + 1_000 + 600_000);
 			expect(log).toHaveBeenCalledTimes(1);
-			expect(String(log.mock.calls[0])).toContain('"ahead_seconds":2591999');
+			expect(String(log.mock.calls[0])).toContain(`"ahead_seconds":${aheadMs / 1_000 - 1}`);
 			log.mockRestore();
 		}));

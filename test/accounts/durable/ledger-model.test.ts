@@ -179,7 +179,7 @@ const step = fc.oneof(
 );
 
 describe("Ledger", () => {
-	// Each correction of the clock is logged.
+	// Corrections of the clock are logged.
 	beforeAll(() => {
 		const log = vi.spyOn(console, "error").mockImplementation(() => {});
 		return () => log.mockRestore();
