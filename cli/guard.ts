@@ -31,6 +31,8 @@ process.on("message", (message: ReloadedSettings | AcceptedTokens) => {
 });
 // Running answers pass through it until the worker has stopped.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
+// Also if it was disconnected before: what started it has exited, or all its connections have ended.
+process.once("disconnect", () => process.exit());
 keepNewSpaceSmall();
 guard = await guardConnections({
 	...settings,

@@ -62,6 +62,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 	const initial = orStop(readVariables);
 	const variables = { ...initial.vars, ...initial.secrets };
 	let current = orStop(() => settingsOf(variables, process.env));
+	let latest = initial;
 	const state = await lockState(options.state).catch((error: unknown) =>
 		stopWith(`cannot keep state in ${options.state}: ${fileFailure(error)}`),
 	);
@@ -84,11 +85,11 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 	const stopping = stopSignals();
 	const idleMs = (): number => current.config.limits.holdMs;
 	const operatorHash = (): string | undefined => current.operatorHash;
-	const { url, workers, guards } = await startWorkers({
+	const { url, workers, restart, guards } = await startWorkers({
 		...{ host, port, log, state, openFiles, idleMs, operatorHash },
 		count,
 		separateLarge: options.separateLarge,
-		variables: initial,
+		variables: () => latest,
 		olderAccounts: older.ids,
 		adapterFolders: () => adapterFolders(current.config),
 	});
@@ -103,12 +104,15 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 	log.info(options.started({ ...current, url, fileLimit }), { message: "ready", url, ...routing() });
 	reloadOnChange({
 		file: options.configFile,
-		sockets: workers.map(({ reloadSocket }) => reloadSocket),
+		// A worker that is started again gets the latest settings.
+		sockets: () =>
+			workers.filter(({ isRestarting }) => !isRestarting).map(({ reloadSocket }) => reloadSocket),
 		started: variables,
 		read() {
-			const { vars, secrets } = readVariables();
-			const next = { ...vars, ...secrets };
+			const read = readVariables();
+			const next = { ...read.vars, ...read.secrets };
 			current = settingsOf(next, process.env);
+			latest = read;
 			return next;
 		},
 		...(options.whenChanged && { whenChanged: options.whenChanged }),
@@ -127,9 +131,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 		},
 	});
 	const isComplete = await untilEnd({
-		workers,
-		stopping,
-		log,
+		...{ workers, restart, stopping, log },
 		...(guards && { guardFailed: guards.failed }),
 	});
 	state.unlock();

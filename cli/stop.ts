@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { request } from "../scripts/http.ts";
 import { isStartedByNpm, whenParentExits } from "../scripts/parent.ts";
 import type { Log } from "./log.ts";
+import { Restarts } from "./restarts.ts";
 import { signal, type WorkerProcess } from "./workers.ts";
 
 /** For running answers, after the first signal. */
@@ -62,43 +63,70 @@ function holdOpen(socketPath: string): { end(): void; drained: Promise<boolean> 
 interface Running {
 	/** The first one has the Durable Objects. */
 	workers: readonly WorkerProcess[];
+	/** Starts a worker without objects again. */
+	restart(worker: WorkerProcess): Promise<void>;
 	stopping: StopSignals;
 	log: Log;
-	/** Resolves with a message if a process that accepts connections fails. */
+	/** Resolves with a message if a process that accepts connections ends again and again. */
 	guardFailed?: Promise<string>;
 }
 
 /**
- * The first signal drains, for at most a minute. The second one stops immediately. Returns whether the end was requested, and no request
- * was interrupted.
+ * The first signal drains, for at most a minute. The second one stops immediately. A worker that ends by itself is started again; if it has the
+ * objects, or ends again and again, the gateway ends. Returns whether the end was requested, and no request was interrupted.
  */
-export async function untilEnd({ workers, stopping, log, guardFailed }: Running): Promise<boolean> {
-	const processes = workers.map(({ served, drainSocket }) => ({ ...served, ...holdOpen(drainSocket) }));
-	const [owner, ...others] = processes;
+export async function untilEnd({ workers, restart, stopping, log, guardFailed }: Running): Promise<boolean> {
+	/** The current process of each worker. */
+	const processes = workers.map(heldOpen);
+	let isEnding = false;
 	const stopNow = (): void => {
+		isEnding = true;
 		for (const { stop } of processes) void stop();
 	};
 	const drainAll = async (): Promise<void> => {
+		isEnding = true;
 		setTimeout(stopNow, MAX_DRAIN_MS).unref();
 		for (const { end } of processes) end();
 		// Their settlements need the objects of the first process.
+		const [owner, ...others] = processes;
 		await Promise.all(others.map(endWhenDrained));
 		if (owner) await endWhenDrained(owner);
+	};
+	/** Resolves with its exit when the worker has ended and is not started again. */
+	const supervise = async (worker: WorkerProcess, index: number): Promise<number | NodeJS.Signals> => {
+		const restarts = new Restarts();
+		for (;;) {
+			const exit = await worker.served.ended;
+			if (isEnding || index === 0 || !restarts.begin()) return exit;
+			const name = `Worker ${worker.number}`;
+			log.error(
+				`${name} has stopped by itself (${exit}) and is started again. Its requests were interrupted.`,
+			);
+			await restart(worker).then(
+				() => log.info(`${name} serves requests again.`),
+				({ message }: Error) => log.error(`${name} cannot be started: ${message}`),
+			);
+			processes[index] = heldOpen(worker);
+			// The gateway ends since then.
+			if (isEnding) void worker.served.stop();
+		}
 	};
 	void stopping.first.then(() => {
 		log.info("Waiting for running answers, at most a minute. Press Ctrl-C again to stop immediately.");
 		return drainAll();
 	});
 	void stopping.again.then(stopNow);
+	const exits = workers.map(supervise);
 	const failed = await Promise.race([
-		...processes.map(async (one) => ({ one, exit: await one.ended })),
+		...exits.map(async (ended, index) => ({ index, exit: await ended })),
 		...(guardFailed ? [guardFailed.then((message) => ({ message }))] : []),
 	]);
 	if (!stopping.isRequested) {
 		log.error("message" in failed ? failed.message : `workerd has stopped by itself (${failed.exit}).`);
-		if ("one" in failed && failed.one === owner) stopNow();
-		else if (others.length > 0) void drainAll();
+		if ("index" in failed && failed.index === 0) stopNow();
+		else void drainAll();
 	}
+	await Promise.all(exits);
 	const ends = await Promise.all(
 		processes.map(async ({ ended, drained }) => (await ended) === 0 && (await drained)),
 	);
@@ -107,6 +135,8 @@ export async function untilEnd({ workers, stopping, log, guardFailed }: Running)
 	log.error("Running requests were interrupted. They are charged their reservations.");
 	return false;
 }
+
+const heldOpen = ({ served, drainSocket }: WorkerProcess) => ({ ...served, ...holdOpen(drainSocket) });
 
 type DrainingProcess = Pick<WorkerProcess["served"], "ended" | "pid"> & ReturnType<typeof holdOpen>;
 

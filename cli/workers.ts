@@ -3,7 +3,7 @@
  *
  * With several, each worker is a `workerd` and a process of its own for its connection guard. The guards listen at the same address through
  * Node's `cluster`, which distributes the connections in turn. The first worker has the Durable Objects, and the others call them at
- * its Unix socket. All workers admit requests and pass streams.
+ * its Unix socket. All workers admit requests and pass streams. A worker without objects that ends by itself is started again.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir, totalmem } from "node:os";
@@ -12,6 +12,7 @@ import { startFolderWriter } from "../scripts/adapters/folder-writer.ts";
 import { keepNewSpaceSmall } from "../scripts/collect-garbage.ts";
 import { guardConnections } from "../scripts/connections/guard.ts";
 import { startConverter } from "../scripts/documents/converter.ts";
+import { replaceVariables } from "../scripts/reload.ts";
 import { runtimeSettings, V8_FLAGS } from "../scripts/settings.ts";
 import type { LockedState } from "../scripts/state-lock.ts";
 import { stopWith } from "../scripts/stop-with.ts";
@@ -51,7 +52,10 @@ interface WorkerPaths {
 }
 
 export interface WorkerProcess extends WorkerPaths {
+	/** Its current process. */
 	served: Served;
+	/** It is being started again. */
+	isRestarting?: boolean;
 }
 
 export interface StartOptions {
@@ -61,7 +65,8 @@ export interface StartOptions {
 	count: number;
 	/** Each guard may send requests to a second worker (`scripts/connections/worker-choice.ts`). */
 	separateLarge: boolean;
-	variables: GatewayVariables;
+	/** They may change. */
+	variables(): GatewayVariables;
 	/** Ids of the objects of accounts that a version without a directory has created. */
 	olderAccounts: readonly string[];
 	state: LockedState;
@@ -79,6 +84,8 @@ export interface StartOptions {
 export interface Started {
 	url: string;
 	workers: WorkerProcess[];
+	/** Starts a worker again, and its guard. It has no objects. Rejects if it cannot be started. */
+	restart(worker: WorkerProcess): Promise<void>;
 	/** Absent: the connection guard is in this process, or there is none. */
 	guards?: Guards;
 }
@@ -93,21 +100,13 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 	const writer = await startFolderWriter(options.adapterFolders);
 	process.on("exit", () => writer.stop());
 	const allPaths = Array.from({ length: count }, (_, index) => pathsOf(index + 1, folder, state));
+	const addresses = { documents: converter.address, adapters: writer.address };
+	const start = (paths: WorkerPaths): Promise<Served> => {
+		const spec = specOf(paths, { ...options, ...addresses, modules, allPaths });
+		return serve({ ...spec, temporary: folder }, port, paths.folder);
+	};
 	const starts = await Promise.allSettled(
-		allPaths.map(async (paths): Promise<WorkerProcess> => {
-			const served = await serve(
-				{
-					...specOf(paths, {
-						...{ ...options, modules, allPaths },
-						...{ documents: converter.address, adapters: writer.address },
-					}),
-					temporary: folder,
-				},
-				port,
-				paths.folder,
-			);
-			return { ...paths, served };
-		}),
+		allPaths.map(async (paths): Promise<WorkerProcess> => ({ ...paths, served: await start(paths) })),
 	);
 	const workers = starts.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
 	// workerd must not outlive this process.
@@ -116,7 +115,27 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 	});
 	for (const start of starts)
 		if (start.status === "rejected") stopWith(`workerd cannot be started: ${start.reason.message}`);
-	state.servedBy(workers.map(({ served }) => served.pid));
+	const record = (): void => state.servedBy(workers.map(({ served }) => served.pid));
+	record();
+	let guards: Guards | undefined;
+	const restart = async (worker: WorkerProcess): Promise<void> => {
+		worker.isRestarting = true;
+		guards?.stop(worker.number);
+		// A socket of the process before would refuse the new one its address.
+		for (const path of socketsOf(worker)) rmSync(path, { force: true });
+		worker.served = await start(worker);
+		record();
+		worker.isRestarting = false;
+		try {
+			// The settings may have changed meanwhile.
+			const { vars, secrets } = options.variables();
+			await replaceVariables(worker.reloadSocket, { ...vars, ...secrets });
+			await guards?.start(worker.number);
+		} catch (error) {
+			await worker.served.stop();
+			throw error;
+		}
+	};
 	const guard = {
 		...{ host, port, idleMs, operatorHash },
 		maxConnections: guardConnectionsOf(openFiles, options),
@@ -128,14 +147,14 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 	}));
 	const url = workers[0]?.served.url ?? "";
 	const [target, second, ...others] = targets;
-	if (target && second)
-		return {
-			...{ url, workers },
-			guards: await startGuards({ ...guard, separateLarge, targets: [target, second, ...others] }),
-		};
+	if (target && second) {
+		const { log } = options;
+		guards = await startGuards({ ...guard, log, separateLarge, targets: [target, second, ...others] });
+		return { url, workers, restart, guards };
+	}
 	keepNewSpaceSmall();
 	if (openFiles !== undefined && target) await guardConnections({ ...guard, ...target });
-	return { url, workers };
+	return { url, workers, restart };
 }
 
 /**
@@ -178,6 +197,11 @@ function pathsOf(number: number, parent: string, state: LockedState): WorkerPath
 	};
 }
 
+const socketsOf = (paths: WorkerPaths): string[] => [
+	...[paths.httpSocket, paths.drainSocket, paths.connectionsSocket],
+	...[paths.objectsSocket, paths.reloadSocket, paths.reportsSocket],
+];
+
 interface SpecOptions extends StartOptions {
 	modules: WorkerSpec["modules"];
 	allPaths: readonly WorkerPaths[];
@@ -189,14 +213,15 @@ interface SpecOptions extends StartOptions {
 
 function specOf(paths: WorkerPaths, options: SpecOptions): WorkerSpec {
 	const { host, log, openFiles, state } = options;
-	const { OPEN_FILES: _, ...secrets } = options.variables.secrets;
+	const { vars, secrets: allSecrets } = options.variables();
+	const { OPEN_FILES: _, ...secrets } = allSecrets;
 	const { shared, sockets, services } = connectionsOf(paths, options.allPaths);
 	return {
 		name: "ganglion",
 		modules: options.modules,
 		...runtimeSettings(),
 		vars: {
-			...options.variables.vars,
+			...vars,
 			// The limit that was reached, instead of the one that was set.
 			...(openFiles !== undefined && { OPEN_FILES: String(openFiles) }),
 			MEMORY_BYTES: String(memoryPerWorker(options.count)),

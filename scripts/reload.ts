@@ -13,8 +13,8 @@ const SETTLE_MS = 100;
 export interface Reloading {
 	/** The configuration file. `.dev.vars` and `.env` in its folder are watched too. */
 	file: string;
-	/** The sockets of the entrypoint `Reload`: one for each process. */
-	sockets: readonly string[];
+	/** The sockets of the entrypoint `Reload`: one for each process that runs. */
+	sockets(): readonly string[];
 	/** The variables that the gateway was started with. */
 	started: Record<string, unknown>;
 	/** Reads the current variables. Throws a `ConfigError`. */
@@ -45,7 +45,7 @@ export function reloadOnChange({
 			const next = JSON.stringify(variables);
 			// After a refusal, a return to the old settings is reported too.
 			if (next === current && !force && !wasRefused) return;
-			await Promise.all(sockets.map((socket) => replaceVariables(socket, variables)));
+			await Promise.all(sockets().map((socket) => replaceVariables(socket, variables)));
 			current = next;
 			wasRefused = false;
 			applied(performance.now() - startedAt, isReported);

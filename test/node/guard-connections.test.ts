@@ -45,7 +45,7 @@ it("what a guard sends reaches all others that are connected", () => {
 			send: (message: unknown) => received.push([number, message]) > 0,
 		}),
 	);
-	shareTokens(guards as never);
+	for (const guard of guards) shareTokens(guard as never, () => guards as never);
 	guards[1]?.emit("message", { accepted: ["a"] });
 	expect(received).toEqual([
 		[0, { accepted: ["a"] }],

@@ -43,7 +43,7 @@ function watchFile(file: string): { messages: string[]; reload(): void } {
 	const read = () => JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
 	const watcher = reloadOnChange({
 		file,
-		sockets: [join(folder, "reload.sock")],
+		sockets: () => [join(folder, "reload.sock")],
 		started: read(),
 		read,
 		whenChanged: (listener) => {

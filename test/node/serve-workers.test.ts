@@ -1,4 +1,5 @@
 /** `ganglion serve --workers 2`: one state, one reload and one stop for two processes. */
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import {
 	mkdirSync,
@@ -83,6 +84,24 @@ const startStream = (signal?: AbortSignal): Promise<Response> =>
 		...(signal && { signal }),
 	});
 
+/** The status, on a new connection. One that was on its way to a process that is killed may get no answer. */
+const health = (): Promise<number | undefined> =>
+	fetch(`http://127.0.0.1:${port}/health`, {
+		headers: { connection: "close" },
+		signal: AbortSignal.timeout(2_000),
+	}).then(
+		({ status }) => status,
+		() => undefined,
+	);
+
+/** The processes that accept connections. */
+const guardsOf = (command: number): number[] =>
+	execFileSync("ps", ["-eo", "pid=,ppid=,args="], { encoding: "utf8" })
+		.split("\n")
+		.map((line) => line.trim().split(/\s+/))
+		.filter(([, parent, ...args]) => Number(parent) === command && args.join(" ").includes("guard.js"))
+		.map(([pid]) => Number(pid));
+
 describe("serve --workers", () => {
 	it("with --separate-large, serves more connections than a worker can open, and refuses the option for one worker", async () => {
 		configure("model-0");
@@ -160,10 +179,44 @@ describe("serve --workers", () => {
 		const outcomes = requests.map(({ outcome }: { outcome: string }) => outcome);
 		expect(outcomes.sort()).toEqual(["cancelled", "ok", "ok", "ok", "ok", "ok"]);
 
-		// All processes stop if one exits by itself.
-		const [, second] = readFileSync(join(folder, "state/workerd.pid"), "utf8").split(" ").map(Number);
-		process.kill(second ?? 0, "SIGKILL");
-		expect(await again.exit).toBe(1);
-		expect(await again.until(/$/)).toContain("workerd has stopped by itself (SIGKILL)");
+		again.kill("SIGTERM");
+		expect(await again.exit).toBe(0);
+	});
+
+	it("starts a worker again, its guard and its settings too, while the others serve; without the first one all stop", async () => {
+		configure("model-0");
+		const script = serve();
+		await script.until(READY);
+		const pids = (): number[] =>
+			readFileSync(join(folder, "state/workerd.pid"), "utf8").split(" ").map(Number);
+		const [first, second] = pids();
+		if (!first || !second) throw new Error("two workers have no processes");
+		process.kill(second, "SIGKILL");
+		await script.until(/Worker 2 has stopped by itself \(SIGKILL\) and is started again/);
+		configure("model-1");
+		// The guard of the second worker ends a moment later.
+		await expect.poll(health).toBe(200);
+		await script.until(/Worker 2 serves requests again/);
+		await script.until(/Reloaded in/);
+		expect(pids()[0]).toBe(first);
+		expect(pids()[1]).not.toBe(second);
+		const answers = await Promise.all(Array.from({ length: 4 }, run));
+		expect(answers.map(({ body }) => JSON.parse(body).result.response)).toEqual(Array(4).fill("model-1"));
+		const { body: metrics } = await get("/metrics");
+		expect(metrics).toContain('ganglion_worker_up{worker="2"} 1\n');
+
+		const [guard] = guardsOf(script.pid);
+		if (guard === undefined) throw new Error("no process accepts connections");
+		process.kill(guard, "SIGKILL");
+		await script.until(
+			/A process that accepts connections has stopped by itself \(SIGKILL\)\. It is started again/,
+		);
+		await expect.poll(() => guardsOf(script.pid).length).toBe(2);
+		await expect.poll(health).toBe(200);
+
+		process.kill(first, "SIGKILL");
+		expect(await script.exit).toBe(1);
+		expect(await script.until(/$/)).toContain("workerd has stopped by itself (SIGKILL)");
+		expect(readdirSync(join(folder, "tmp"))).toEqual([]);
 	});
 });
