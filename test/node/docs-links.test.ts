@@ -185,6 +185,30 @@ describe("the examples of docs/local-binding.md for other tools", () => {
 	});
 });
 
+describe("variables in the commands of a document", () => {
+	/** Names that a command uses before an earlier line sets them, and that no sentence of the document names. */
+	function unsetIn(text: string): string[] {
+		const set = new Set([...text.matchAll(/`([A-Z][A-Z_]*)`/g)].map(([, name]) => name));
+		const lines = [...text.matchAll(/^ *```sh\n(.*?)^ *```/gms)].flatMap(([, block = ""]) =>
+			block.split("\n"),
+		);
+		return lines.flatMap((line) => {
+			for (const [, name] of line.matchAll(/\b([A-Z][A-Z_]*)=/g)) set.add(name);
+			return [...line.matchAll(/\$\{?([A-Z][A-Z_]*)/g)].flatMap(([, name = ""]) =>
+				set.has(name) ? [] : name,
+			);
+		});
+	}
+
+	it.each(DOCUMENTS)("are set, or named in its text: %s", (document) => {
+		expect(unsetIn(readFileSync(document, "utf8"))).toEqual([]);
+	});
+
+	it("are recognized", () => {
+		expect(unsetIn("```sh\ncurl $A/$B\nB=1 curl $C\n```\nSet `A`.")).toEqual(["B", "C"]);
+	});
+});
+
 describe("tables in documents of the package", () => {
 	const MAX_CELL = 400;
 
