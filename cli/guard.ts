@@ -1,4 +1,5 @@
 /** The connection guard of one worker, in a process of its own. It ends with the process that started it. */
+import "../scripts/older-node.ts";
 import { keepNewSpaceSmall } from "../scripts/collect-garbage.ts";
 import { type ConnectionGuard, type GuardOptions, guardConnections } from "../scripts/connections/guard.ts";
 import { GUARD_SETTINGS } from "../scripts/internal-names.ts";

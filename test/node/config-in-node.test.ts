@@ -6,31 +6,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, it } from "vitest";
-
-/** The functions of Node 24 that Node 20 lacks: the difference of their globals. */
-const NEWER_THAN_20 = [
-	...["Array.fromAsync", "Object.groupBy", "Map.groupBy", "Promise.try", "Promise.withResolvers"],
-	...["RegExp.escape", "Error.isError", "JSON.rawJSON", "JSON.isRawJSON", "Math.f16round", "Iterator.from"],
-	...["transfer", "transferToFixedLength"].map((name) => `ArrayBuffer.prototype.${name}`),
-	...[
-		"drop",
-		"every",
-		"filter",
-		"find",
-		"flatMap",
-		"forEach",
-		"map",
-		"reduce",
-		"some",
-		"take",
-		"toArray",
-	].map((name) => `Iterator.prototype.${name}`),
-	...["union", "intersection", "difference", "symmetricDifference"].map((name) => `Set.prototype.${name}`),
-	...["isSubsetOf", "isSupersetOf", "isDisjointFrom"].map((name) => `Set.prototype.${name}`),
-	...["globalThis.URLPattern", "globalThis.DisposableStack", "globalThis.Float16Array", "Atomics.pause"],
-	// Also Node 24 lacks these, and the runtime has them.
-	...["Uint8Array.fromBase64", "Uint8Array.fromHex", "Uint8Array.prototype.toBase64", "Math.sumPrecise"],
-];
+import { AS_NODE_20 } from "./as-node-20.ts";
 
 /** At least one of each setting that has fields of its own. */
 const SETTINGS = {
@@ -74,13 +50,7 @@ beforeAll(async () => {
 		...{ bundle: true, format: "esm", platform: "node", target: "node20", logLevel: "silent" },
 	});
 	const script = `
-for (const name of ${JSON.stringify(NEWER_THAN_20)}) {
-	const path = name.split(".");
-	const last = path.pop();
-	const owner = path.reduce((value, part) => value?.[part], globalThis);
-	if (owner) delete owner[last];
-}
-if (typeof Promise.try === "function" || typeof [].values().map === "function") throw new Error("still there");
+${AS_NODE_20}
 const { configure } = await import("./config.mjs");
 const { routing, catalog, backends } = configure(${JSON.stringify(SETTINGS)});
 let problems = [];
