@@ -682,6 +682,16 @@ describe("the remaining time", () => {
 		await expect(run()).rejects.toMatchObject({ code: 3046 });
 	});
 
+	it("is complete for the first call after the clock was set forward", async () => {
+		const { clock, run, services } = world({ replies: { a: ok }, plan: { totalMs: 1_000 } });
+		const { circuit } = services.health;
+		services.health.circuit = (target) => {
+			clock.now += 3_600_000;
+			return circuit.call(services.health, target);
+		};
+		expect((await run()).answer.answer.kind).toBe("value");
+	});
+
 	it("does not grow when the clock is set back", async () => {
 		const { clock, failure } = world({
 			replies: {

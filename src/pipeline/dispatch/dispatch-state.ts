@@ -64,7 +64,8 @@ export class DispatchState {
 	/** Index of the first attempt of this dispatch in those of the exchange. */
 	readonly #firstAttempt: number;
 	readonly #totalMs: number;
-	readonly #endsAt: number;
+	/** Set by the first call: what passes before it is no time of an engine, and may be a step of the clock. */
+	#endsAt: number | undefined;
 	#leftMs: number;
 	#failed: Map<PlannedTarget, FailedTarget> | undefined;
 	#failure: AiError | undefined;
@@ -90,7 +91,6 @@ export class DispatchState {
 		// No call may outlive the reservation: its cost could not be settled any more.
 		this.#leftMs = Math.min(plan.totalMs ?? Number.POSITIVE_INFINITY, context.exchange.settlementMs);
 		this.#totalMs = this.#leftMs;
-		this.#endsAt = services.now() + this.#leftMs;
 	}
 
 	/** The failure of the request, if no target answers. */
@@ -120,7 +120,7 @@ export class DispatchState {
 
 	/** Milliseconds. Never grows, so that a clock that is set back cannot extend the request. */
 	get leftMs(): number {
-		this.#leftMs = Math.min(this.#leftMs, this.#endsAt - this.services.now());
+		if (this.#endsAt !== undefined) this.#leftMs = Math.min(this.#leftMs, this.#endsAt - this.services.now());
 		return this.#leftMs;
 	}
 
@@ -158,6 +158,7 @@ export class DispatchState {
 	async attempt(target: PlannedTarget, call: TaskCall, signal: AbortSignal): Promise<StartedAnswer> {
 		signal.throwIfAborted();
 		const { context, leftMs, services } = this;
+		this.#endsAt ??= services.now() + leftMs;
 		const { findAdapter } = services;
 		if (leftMs <= 0)
 			throw this.summarize(
