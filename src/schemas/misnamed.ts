@@ -54,6 +54,15 @@ export function misnamed(
 		: `${z.core.toDotPath([...parent, near])}: unknown${asQuestion(name)}`;
 }
 
+/** The same for a field of an object without a schema. `known`: all its fields. `undefined` also if the field is there. */
+export function misnamedIn(sent: unknown, name: string, known: readonly string[]): string | undefined {
+	if (!isRecord(sent) || own(sent, name) !== undefined) return undefined;
+	return misnamed(
+		name,
+		Object.keys(sent).filter((each) => !known.includes(each)),
+	);
+}
+
 function childrenOf(schema: unknown, key: PropertyKey): unknown[] {
 	if (schema instanceof z.ZodObject) return branchesOf(own(schema.shape, String(key)));
 	if (schema instanceof z.ZodArray) return branchesOf(schema.element);

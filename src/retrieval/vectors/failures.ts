@@ -15,10 +15,11 @@ export const indexNotFound = (name: string): AiError =>
 export const indexExists = (name: string): AiError =>
 	new AiError("vectorIndexExists", `vectorize.index.duplicate_name - Index name "${shown(name)}"`);
 
-export const queryWidth = (expected: number, found: number): AiError =>
+/** `note`: a sentence with the name that was sent instead of the field, as also below. */
+export const queryWidth = (expected: number, found: number, note?: string): AiError =>
 	new AiError(
 		"vectorQueryWidth",
-		`invalid query vector, expected ${expected} dimensions, and got ${found} dimensions`,
+		noted(`invalid query vector, expected ${expected} dimensions, and got ${found} dimensions`, note),
 	);
 
 export const vectorWidth = (id: string, expected: number, found: number): AiError =>
@@ -57,8 +58,11 @@ export const detailedTopKTooLarge = (max: number, found: number, otherwise: numb
 		`with returnValues=true or returnMetadata=all, max top K is ${max}, but got ${found}; for a top K up to ${otherwise}, retry with returnValues=false and returnMetadata=indexed`,
 	);
 
-export const bodyUnreadable = (problem: string): AiError =>
-	new AiError("vectorQueryUnreadable", `Failed to parse the request body as JSON: ${problem}`);
+export const bodyUnreadable = (problem: string, note?: string): AiError =>
+	new AiError("vectorQueryUnreadable", noted(`Failed to parse the request body as JSON: ${problem}`, note));
+
+const noted = (refusal: string, note: string | undefined): string =>
+	note === undefined ? refusal : `${refusal}; ${note}`;
 
 export const vectorsUnreadable = (operation: string, format: string): AiError =>
 	new AiError("vectorsUnreadable", `failed to parse ${operation} vectors request in ${format}`);

@@ -1,5 +1,6 @@
 /** Reads the body of a query. Unknown fields are ignored, as by the product. */
 import { isRecord } from "../../core/json.ts";
+import { misnamedIn } from "../../schemas/misnamed.ts";
 import {
 	bodyUnreadable,
 	detailedTopKTooLarge,
@@ -49,7 +50,8 @@ export function readQuery(body: unknown, dimensions: number): VectorQuery {
 	return query;
 }
 
-function searched({ vector, vectorId }: Record<string, unknown>, dimensions: number): VectorQuery["vector"] {
+function searched(body: Record<string, unknown>, dimensions: number): VectorQuery["vector"] {
+	const { vector, vectorId } = body;
 	const id = text(vectorId, "vectorId");
 	if (vector !== undefined && vector !== null) {
 		if (id !== undefined) throw bodyUnreadable("expected vector or vectorId, and not both");
@@ -57,7 +59,7 @@ function searched({ vector, vectorId }: Record<string, unknown>, dimensions: num
 		if (vector.length !== dimensions) throw queryWidth(dimensions, vector.length);
 		return new Float32Array(vector);
 	}
-	if (id === undefined) throw queryWidth(dimensions, 0);
+	if (id === undefined) throw queryWidth(dimensions, 0, misnamedIn(body, "vector", QUERY_FIELDS));
 	const bytes = bytesOfText(id);
 	if (bytes > MAX_ID_BYTES) throw idTooLong(MAX_ID_BYTES, bytes);
 	return id;
@@ -87,11 +89,13 @@ function text(value: unknown, field: string): string | undefined {
 	throw bodyUnreadable(`${field}: expected a string`);
 }
 
+export const IDS_FIELDS = ["ids"] as const;
+
 /** The ids of a body `{ids}`. */
 export function readIds(body: unknown, max: number): string[] {
 	const ids = isRecord(body) ? body.ids : undefined;
 	if (!Array.isArray(ids) || !ids.every((id) => typeof id === "string" && id.isWellFormed()))
-		throw bodyUnreadable("ids: expected an array of strings");
+		throw bodyUnreadable("ids: expected an array of strings", misnamedIn(body, "ids", IDS_FIELDS));
 	if (ids.length > max) throw tooManyIds(max, ids.length);
 	for (const id of ids) {
 		const bytes = bytesOfText(id);

@@ -56,7 +56,7 @@ export const contextOf = ({ caller, instance, services, signal }: SearchedCall):
 function searchOf(sent: unknown): SearchBody {
 	const body = parseFields(SearchBody(), sent, "body");
 	if (body.query === undefined && body.messages === undefined)
-		throw searchFailure("searchQueryMissing", misnamedIn(SearchBody(), sent, "query", "messages"));
+		throw searchFailure("searchQueryMissing", noteOn(SearchBody(), sent, "query", "messages"));
 	return body;
 }
 
@@ -64,11 +64,11 @@ function searchOf(sent: unknown): SearchBody {
 function chatOf(sent: unknown): ChatBody {
 	const body = parseFields(ChatBody(), sent, "body");
 	if (body.messages === undefined)
-		throw searchFailure("chatQueryMissing", misnamedIn(ChatBody(), sent, "messages"));
+		throw searchFailure("chatQueryMissing", noteOn(ChatBody(), sent, "messages"));
 	return body;
 }
 
-const misnamedIn = (schema: z.ZodType, sent: unknown, ...names: string[]): string | undefined =>
+const noteOn = (schema: z.ZodType, sent: unknown, ...names: string[]): string | undefined =>
 	names.map((name) => misnamedField(schema, sent, [name])).find((note) => note !== undefined);
 
 /** Failures that a result does not show are in the log. */

@@ -5,7 +5,7 @@ import type { CountedTitle } from "../../models/rates.ts";
 import { limitsOf } from "../../pipeline/limits.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { MAX_BOUND_VECTORS, MAX_DELETE_IDS, MAX_GET_IDS } from "../../retrieval/vectors/limits.ts";
-import { QUERY_FIELDS, readIds, readQuery } from "../../retrieval/vectors/read-query.ts";
+import { IDS_FIELDS, QUERY_FIELDS, readIds, readQuery } from "../../retrieval/vectors/read-query.ts";
 import type { Mutation, StoredVector, VectorMatch } from "../../retrieval/vectors/records.ts";
 import type { AppServices } from "../services.ts";
 import { readVectorJson, withVectors } from "./upload.ts";
@@ -93,13 +93,13 @@ export async function writeVectors(
 
 export async function getVectors(call: IndexCall): Promise<object> {
 	const { store } = await openIndex(call);
-	const ids = readIds(await readKnown(call, ["ids"]), MAX_GET_IDS);
+	const ids = readIds(await readKnown(call, IDS_FIELDS), MAX_GET_IDS);
 	return (await store.get(ids)).map(vectorJson);
 }
 
 export async function deleteVectors(call: IndexCall): Promise<object> {
 	const { store } = await openIndex(call);
-	const ids = readIds(await readKnown(call, ["ids"]), MAX_DELETE_IDS);
+	const ids = readIds(await readKnown(call, IDS_FIELDS), MAX_DELETE_IDS);
 	return mutate((id) => store.write({ id, operation: "delete", ids }));
 }
 

@@ -17,6 +17,7 @@ import { propertyProblem } from "../../retrieval/vectors/filter.ts";
 import { DEFAULT_LISTED, MAX_LISTED, MAX_REST_VECTORS } from "../../retrieval/vectors/limits.ts";
 import { METADATA_TYPES, type MetadataIndex } from "../../retrieval/vectors/records.ts";
 import { expectedName } from "../../schemas/explain.ts";
+import { misnamedIn } from "../../schemas/misnamed.ts";
 import { answer } from "../answer.ts";
 import { ACCOUNT, below } from "../bases.ts";
 import { type AppRoute, type AppRouteDeclaration, defineRoutes } from "../route.ts";
@@ -180,21 +181,22 @@ async function changeMetadataIndex(
 	operation: "create-metadata-index" | "delete-metadata-index",
 ): Promise<object> {
 	const { store } = await openIndex(call);
-	const body = await readKnown(call, ["propertyName", "indexType"]);
-	const index = metadataIndexOf(isRecord(body) ? body : {}, operation);
+	const index = metadataIndexOf(await readKnown(call, METADATA_INDEX_FIELDS), operation);
 	return mutate((id) => store.write({ id, operation, index }));
 }
 
+const METADATA_INDEX_FIELDS = ["propertyName", "indexType"] as const;
+
 /** A deletion needs no type. */
-function metadataIndexOf(
-	{ indexType, propertyName }: Record<string, unknown>,
-	operation: string,
-): MetadataIndex {
-	if (typeof propertyName !== "string") throw bodyUnreadable("propertyName: expected a string");
+function metadataIndexOf(body: unknown, operation: string): MetadataIndex {
+	const { indexType, propertyName } = isRecord(body) ? body : {};
+	const misnamed = (name: string) => misnamedIn(body, name, METADATA_INDEX_FIELDS);
+	if (typeof propertyName !== "string")
+		throw bodyUnreadable("propertyName: expected a string", misnamed("propertyName"));
 	const problem = propertyProblem(propertyName);
 	if (problem) throw bodyUnreadable(`propertyName: ${problem}`);
 	const type = METADATA_TYPES.find((name) => name === indexType);
 	if (type) return { propertyName, indexType: type };
 	if (operation === "delete-metadata-index") return { propertyName, indexType: "string" };
-	throw bodyUnreadable(`indexType: ${expectedName(METADATA_TYPES, indexType)}`);
+	throw bodyUnreadable(`indexType: ${expectedName(METADATA_TYPES, indexType)}`, misnamed("indexType"));
 }

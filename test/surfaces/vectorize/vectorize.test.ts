@@ -422,6 +422,30 @@ describe("invalid requests", () => {
 	});
 
 	it.each([
+		["query", { vectr: [1, 2, 3] }, 'got 0 dimensions; vectr: unknown; did you mean "vector"?'],
+		["get_by_ids", { id: ["a"] }, "ids: expected an array of strings"],
+		["get_by_ids", { idss: ["a"] }, 'ids: expected an array of strings; idss: unknown; did you mean "ids"?'],
+		["delete_by_ids", { idss: ["a"] }, 'idss: unknown; did you mean "ids"?'],
+		[
+			"metadata_index/create",
+			{ property: "a", indexType: "string" },
+			'propertyName: expected a string; property: unknown; did you mean "propertyName"?',
+		],
+		["metadata_index/create", { propertyName: "a", type: "string" }, "found nothing"],
+		[
+			"metadata_index/create",
+			{ propertyName: "a", indexTyp: "string" },
+			'found nothing; indexTyp: unknown; did you mean "indexType"?',
+		],
+	])("lack a field that %s needs, and name the one that was sent: %j", async (path, body, message) => {
+		await created;
+		expect(await api.post(`/docs/${path}`, body)).toMatchObject({
+			status: 400,
+			errors: [{ message: expect.stringContaining(message) }],
+		});
+	});
+
+	it.each([
 		[
 			"a short vector",
 			{ vector: [1, 2] },
