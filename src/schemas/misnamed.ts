@@ -6,15 +6,18 @@ import * as z from "zod";
 import { asQuestion, didYouMean } from "../core/did-you-mean.ts";
 import { isRecord } from "../core/json.ts";
 import { own } from "../core/own.ts";
-import { unwrapped } from "./explain.ts";
+import { kindOf, unwrapped } from "./explain.ts";
 import { meantIssues } from "./meant-issues.ts";
+
+/** The end of a sentence about an absent field (`explain.ts`). A schema may have another one, such as why a field that was sent is not read. */
+const ABSENT = `, found ${kindOf(undefined)}`;
 
 /** The issues that a caller can cure: of a union those of the meant branch, and with an absent field the name that was sent instead. */
 export const issuesOf = ({ issues }: z.ZodError, schema: z.ZodType, sent: unknown): z.core.$ZodIssue[] =>
 	issues
 		.flatMap((issue) => meantIssues(issue, sent))
 		.map((issue) => {
-			const note = misnamedField(schema, sent, issue.path);
+			const note = issue.message.endsWith(ABSENT) ? misnamedField(schema, sent, issue.path) : undefined;
 			return note === undefined ? issue : { ...issue, message: `${issue.message}; ${note}` };
 		});
 

@@ -75,6 +75,11 @@ describe("the refusal of an absent field", () => {
 		expect(refusal("x")).toBe("body: expected an object, found text");
 	});
 
+	it("is not changed if the schema has a sentence of its own about the field", () => {
+		const schema = z.object({ secret: z.string("expected a text, because secret_id is not read") });
+		expect(() => parseFields(schema, { secret_id: "x" }, "body")).toThrow(/secret_id is not read$/);
+	});
+
 	it("has no name of the prototype of an object", () => {
 		expect(misnamedField(z.object({ constructors: z.string() }), {}, ["constructors"])).toBeUndefined();
 		expect(misnamed("file", ["fil", "metadata"])).toBe('fil: unknown; did you mean "file"?');
