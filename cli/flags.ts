@@ -7,28 +7,30 @@ const MAX_PORT = 65_535;
 
 /**
  * Refuses an empty value of every option and of every argument: `--state "$UNSET"` is not the current folder, and `models "$UNSET"` not the
- * list of all models. An option whose reader refuses it has its own sentence.
+ * list of all models. An option whose reader refuses it has its own sentence. Commands that are added later, such as the one that completes a
+ * word, may get an empty text.
  */
 export function refuseEmptyValues(program: Command): void {
 	const refuse = (name: string): never =>
 		program.error(
 			`error: ${name}: expected a value, found an empty text (is a variable of the shell not set?)`,
 		);
-	const checkOptions = (command: Command): void => {
+	const refuseArgument = (_: Command, { args, registeredArguments }: Command): void => {
+		const empty = registeredArguments.find(({ variadic }, position) =>
+			(variadic ? args.slice(position) : [args[position]]).includes(""),
+		);
+		if (empty) refuse(empty.required ? `<${empty.name()}>` : `[${empty.name()}]`);
+	};
+	const check = (command: Command): void => {
 		for (const option of command.options)
 			if (option.required)
 				command.on(`option:${option.name()}`, (value: unknown) => {
 					if (value === "") refuse(option.flags);
 				});
-		for (const inner of command.commands) checkOptions(inner);
+		command.hook("preAction", refuseArgument);
+		for (const inner of command.commands) check(inner);
 	};
-	checkOptions(program);
-	program.hook("preAction", (_, { args, registeredArguments }) => {
-		const empty = registeredArguments.find(({ variadic }, position) =>
-			(variadic ? args.slice(position) : [args[position]]).includes(""),
-		);
-		if (empty) refuse(empty.required ? `<${empty.name()}>` : `[${empty.name()}]`);
-	});
+	for (const command of program.commands) check(command);
 }
 
 /** @param least 0 if the system may choose the port. */

@@ -117,7 +117,8 @@ describe("an empty value", () => {
 				() => "runs",
 				(error: unknown) => (error instanceof Error ? error.message : error),
 			);
-	const all = commandsIn(program("0.1.0", {}, () => {}));
+	/** `complete` completes a word, which is empty at first (`installed.test.ts`). */
+	const all = commandsIn(program("0.1.0", {}, () => {})).filter(({ names }) => names[0] !== "complete");
 
 	it.each(
 		all.flatMap(({ command, names }) =>
