@@ -3,6 +3,7 @@
  * its source. If it is larger than a run may be, or the process buffers too much for its caller, the run is discarded: a caller who
  * disconnects then cancels the stream.
  */
+import { AiError } from "../../core/errors.ts";
 import type { BufferHold } from "../../core/process-counts.ts";
 import { concat } from "../../media/bytes.ts";
 import { EventSplitter } from "../../streams/event-splitter.ts";
@@ -50,9 +51,9 @@ export function detached(
 	{ run, maxBytes, hold, caller: signal, wait }: DetachOptions,
 ): Detached {
 	const caller = new CallerQueue(hold);
-	const cancel = (): void => void caller.cancel();
-	if (signal.aborted) cancel();
-	signal.addEventListener("abort", cancel, { once: true });
+	const leave = (): void => caller.leave();
+	if (signal.aborted) leave();
+	signal.addEventListener("abort", leave, { once: true });
 	const source = PulledStream.sourceOf(stream);
 	const { promise: ended, resolve: end } = Promise.withResolvers<void>();
 	openRuns++;
@@ -60,7 +61,7 @@ export function detached(
 		() => openRuns--,
 	);
 	// The caller may use the signal for many requests.
-	const forget = (): void => signal.removeEventListener("abort", cancel);
+	const forget = (): void => signal.removeEventListener("abort", leave);
 	return { body: new PulledStream(caller), ended, done: done.finally(forget) };
 }
 
@@ -118,12 +119,12 @@ class CallerQueue implements Source<Uint8Array> {
 	}
 
 	end(): void {
-		this.#end = {};
+		this.#end ??= {};
 		this.#pulled?.resolve(undefined);
 	}
 
 	fail(error: unknown): void {
-		this.#end = { error };
+		this.#end ??= { error };
 		this.#pulled?.reject(error);
 	}
 
@@ -142,6 +143,14 @@ class CallerQueue implements Source<Uint8Array> {
 		this.#pulled = Promise.withResolvers();
 		this.#signalDrained();
 		return this.#pulled.promise;
+	}
+
+	/** The caller's signal fires. The body may still be read, so its reads reject. */
+	leave(): void {
+		const error = new AiError("aborted");
+		this.#end = { error };
+		this.#pulled?.reject(error);
+		void this.cancel();
 	}
 
 	async cancel(): Promise<void> {

@@ -147,6 +147,23 @@ describe("a detached stream", () => {
 		expect(log.at(-1)).toBe("ended");
 	});
 
+	it.each([["before"], ["during"]])(
+		"has a read that fails if the caller's signal fires %s it, and goes on",
+		async (when) => {
+			const { body, caller, control, done, log } = setUp();
+			if (when === "before") caller.abort();
+			const text = new Response(body).text();
+			text.catch(() => {});
+			control.enqueue(bytes("data: 1\n\n"));
+			await scheduler.wait(1);
+			caller.abort();
+			await expect(text).rejects.toMatchObject({ key: "aborted" });
+			control.close();
+			await done;
+			expect(log.at(-1)).toBe("ended");
+		},
+	);
+
 	it("sends a failure to the caller and to the run", async () => {
 		const { control, body, done, log } = setUp();
 		const text = new Response(body).text();
