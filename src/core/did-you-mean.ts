@@ -63,7 +63,7 @@ const MIN_STEM = 4;
 /** Of the shorter word. */
 const STEM_SHARE = 2 / 3;
 /** Characters. A longer name is no form of a field's name. */
-const MAX_FIELD_NAME = 100;
+export const MAX_FIELD_NAME = 100;
 
 const wordsIn = (name: string): string[] => name.split(/[^\p{L}\p{N}]+/u);
 

@@ -5,7 +5,7 @@ import { type FieldNote, fieldNotes, ignoredFields } from "../core/field-notes.t
 import { isRecord } from "../core/json.ts";
 import { explain } from "../schemas/explain.ts";
 import { ignoredIn } from "../schemas/ignored-fields.ts";
-import { issuesOf } from "../schemas/misnamed.ts";
+import { curableIssues } from "../schemas/misnamed.ts";
 import { safeParse } from "../schemas/safe-parse.ts";
 import { type BodyServices, readJson } from "./body.ts";
 import { envelope } from "./envelope.ts";
@@ -22,7 +22,9 @@ const MAX_REPORTED_ISSUES = 8;
 export function parseFields<T>(schema: z.ZodType<T>, fields: unknown, source: "body" | "query"): T {
 	const result = safeParse(schema, fields, { error: explain });
 	if (result.success) return result.data;
-	const problems = issuesOf(result.error, schema, fields).flatMap((issue) => {
+	// A long list may have an issue for each item.
+	const first = result.error.issues.slice(0, MAX_REPORTED_ISSUES);
+	const problems = curableIssues(first, schema, fields).flatMap((issue) => {
 		if (issue.code !== "unrecognized_keys") return `${fieldOf(issue.path) || source}: ${issue.message}`;
 		const lines = issue.message.split("\n");
 		return issue.keys.map((key, index) => `${fieldOf([...issue.path, key])}: ${lines[index]}`);

@@ -3,7 +3,7 @@
  * have unknown ones, which the product ignores too.
  */
 import * as z from "zod";
-import { asQuestion, didYouMean } from "../core/did-you-mean.ts";
+import { asQuestion, didYouMean, MAX_FIELD_NAME } from "../core/did-you-mean.ts";
 import { isRecord } from "../core/json.ts";
 import { own } from "../core/own.ts";
 import { kindOf, unwrapped } from "./explain.ts";
@@ -13,7 +13,11 @@ import { meantIssues } from "./meant-issues.ts";
 const ABSENT = `, found ${kindOf(undefined)}`;
 
 /** The issues that a caller can cure: of a union those of the meant branch, and with an absent field the name that was sent instead. */
-export const issuesOf = ({ issues }: z.ZodError, schema: z.ZodType, sent: unknown): z.core.$ZodIssue[] =>
+export const curableIssues = (
+	issues: readonly z.core.$ZodIssue[],
+	schema: z.ZodType,
+	sent: unknown,
+): z.core.$ZodIssue[] =>
 	issues
 		.flatMap((issue) => meantIssues(issue, sent))
 		.map((issue) => {
@@ -51,7 +55,8 @@ export function misnamed(
 	unknown: readonly string[],
 	parent: readonly PropertyKey[] = [],
 ): string | undefined {
-	const near = unknown.find((each) => didYouMean(each, [name]) !== "");
+	// The refusal repeats the name, so a longer one would make a long refusal.
+	const near = unknown.find((each) => each.length <= MAX_FIELD_NAME && didYouMean(each, [name]) !== "");
 	return near === undefined
 		? undefined
 		: `${z.core.toDotPath([...parent, near])}: unknown${asQuestion(name)}`;

@@ -80,6 +80,14 @@ describe("the refusal of an absent field", () => {
 		expect(() => parseFields(schema, { secret_id: "x" }, "body")).toThrow(/secret_id is not read$/);
 	});
 
+	it("does not repeat a long name, of which there may be many", () => {
+		const long = (_: unknown, at: number): [string, string] => [`query${at}${"x".repeat(1_000)}`, ""];
+		expect(refusal(Object.fromEntries(Array.from({ length: 10_000 }, long)))).toBe(
+			"query: expected text, found nothing",
+		);
+		expect(refusal({ "query\u001b[31m": "x" })).toContain('["query\\u001b[31m"]: unknown');
+	});
+
 	it("has no name of the prototype of an object", () => {
 		expect(misnamedField(z.object({ constructors: z.string() }), {}, ["constructors"])).toBeUndefined();
 		expect(misnamed("file", ["fil", "metadata"])).toBe('fil: unknown; did you mean "file"?');

@@ -21,7 +21,7 @@ import { inOwnContext } from "../../http/own-context.ts";
 import type { Base } from "../../http/route.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { expectedName, explain } from "../../schemas/explain.ts";
-import { issuesOf } from "../../schemas/misnamed.ts";
+import { curableIssues } from "../../schemas/misnamed.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import { type ChosenProvider, chooseProvider, providerNames } from "../../websearch/choose-provider.ts";
 import { SearchError } from "../../websearch/failures.ts";
@@ -135,7 +135,7 @@ function parse<T extends { provider?: string | undefined }>(
 	{ webSearch }: AppServices,
 ): T | Response {
 	const { data, error } = safeParse(schema, fields, { error: explain });
-	if (error) return invalid(issuesOf(error, schema, fields));
+	if (error) return invalid(curableIssues(error.issues, schema, fields));
 	const names = providerNames(webSearch);
 	if (data.provider === undefined || names.includes(data.provider)) return data;
 	return invalid([{ path: ["provider"], message: expectedName(names, data.provider) }]);
