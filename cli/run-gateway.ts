@@ -104,9 +104,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 	log.info(options.started({ ...current, url, fileLimit }), { message: "ready", url, ...routing() });
 	reloadOnChange({
 		file: options.configFile,
-		// A worker that is started again gets the latest settings.
-		sockets: () =>
-			workers.filter(({ isRestarting }) => !isRestarting).map(({ reloadSocket }) => reloadSocket),
+		processes: () => workers.map(({ reloadSocket, served }) => ({ reloadSocket, ended: served.ended })),
 		started: variables,
 		read() {
 			const read = readVariables();

@@ -54,8 +54,6 @@ interface WorkerPaths {
 export interface WorkerProcess extends WorkerPaths {
 	/** Its current process. */
 	served: Served;
-	/** It is being started again. */
-	isRestarting?: boolean;
 }
 
 export interface StartOptions {
@@ -119,13 +117,11 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 	record();
 	let guards: Guards | undefined;
 	const restart = async (worker: WorkerProcess): Promise<void> => {
-		worker.isRestarting = true;
 		guards?.stop(worker.number);
 		// A socket of the process before would refuse the new one its address.
 		for (const path of socketsOf(worker)) rmSync(path, { force: true });
 		worker.served = await start(worker);
 		record();
-		worker.isRestarting = false;
 		try {
 			// The settings may have changed meanwhile.
 			const { vars, secrets } = options.variables();

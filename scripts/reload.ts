@@ -2,6 +2,8 @@
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname } from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout as wait } from "node:timers/promises";
+import { codeOf } from "./file-failure.ts";
 import { request } from "./http.ts";
 
 /** In a folder that Kubernetes mounts from a ConfigMap or a Secret, all files are links through this one, which is replaced. */
@@ -10,11 +12,21 @@ const KUBERNETES_LINK = "..data";
 /** An editor writes a file in several steps. */
 const SETTLE_MS = 100;
 
+/** The connections of a process that is killed end a moment before its exit is seen. */
+const EXIT_MS = 1_000;
+
+interface ReloadedProcess {
+	/** The socket of the entrypoint `Reload`. */
+	reloadSocket: string;
+	/** Resolves when it has exited. */
+	ended: Promise<unknown>;
+}
+
 export interface Reloading {
 	/** The configuration file. `.dev.vars` and `.env` in its folder are watched too. */
 	file: string;
-	/** The sockets of the entrypoint `Reload`: one for each process that runs. */
-	sockets(): readonly string[];
+	/** All of the gateway. One that has ended is ignored: it gets the current variables when it is started again. */
+	processes(): readonly ReloadedProcess[];
 	/** The variables that the gateway was started with. */
 	started: Record<string, unknown>;
 	/** Reads the current variables. Throws a `ConfigError`. */
@@ -28,7 +40,7 @@ export interface Reloading {
 
 export function reloadOnChange({
 	file,
-	sockets,
+	processes,
 	started,
 	read,
 	whenChanged,
@@ -45,7 +57,7 @@ export function reloadOnChange({
 			const next = JSON.stringify(variables);
 			// After a refusal, a return to the old settings is reported too.
 			if (next === current && !force && !wasRefused) return;
-			await Promise.all(sockets().map((socket) => replaceVariables(socket, variables)));
+			await Promise.all(processes().map((process) => replaceUnlessEnded(process, variables)));
 			current = next;
 			wasRefused = false;
 			applied(performance.now() - startedAt, isReported);
@@ -77,6 +89,20 @@ export function reloadOnChange({
 		refused("the folder of the configuration cannot be watched any more: send SIGHUP"),
 	);
 	return watcher;
+}
+
+async function replaceUnlessEnded(
+	{ reloadSocket, ended }: ReloadedProcess,
+	variables: Record<string, unknown>,
+): Promise<void> {
+	try {
+		await replaceVariables(reloadSocket, variables);
+	} catch (error) {
+		// A refusal of the variables has no code.
+		const isLost = codeOf(error) !== "";
+		const hasEnded = ended.then(() => true);
+		if (!isLost || !(await Promise.race([hasEnded, wait(EXIT_MS, false)]))) throw error;
+	}
 }
 
 /** Through the entrypoint `Reload` that listens at this socket. Rejects with the mistakes of the variables. */

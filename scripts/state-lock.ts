@@ -21,7 +21,7 @@ export interface LockedState {
 	socket: string;
 	/** For the gateway's `Reload`. */
 	reloadSocket: string;
-	/** Records the processes of the gateway. The first one has the socket. */
+	/** Records the processes of the gateway, if the disk permits it. The first one has the socket. */
 	servedBy(pids: readonly number[]): void;
 	unlock(): void;
 }
@@ -50,9 +50,9 @@ export async function lockState(folder: string): Promise<LockedState> {
 		objects: join(folder, "objects"),
 		socket,
 		reloadSocket,
-		servedBy: (pids) => writeFileSync(pidFile, `${pids.join(" ")}\n`),
+		servedBy: (pids) => ifPossible(() => writeFileSync(pidFile, `${pids.join(" ")}\n`)),
 		unlock() {
-			for (const path of [socket, reloadSocket, pidFile]) removeIfPossible(path);
+			for (const path of [socket, reloadSocket, pidFile]) ifPossible(() => rmSync(path, { force: true }));
 			release();
 		},
 	};
@@ -101,7 +101,7 @@ async function lockSocket(path: string): Promise<() => void> {
 	server.unref();
 	// The socket's file outlives a process that ends without a release, for example because its port is in use. The lock on
 	// `lock.sqlite` does not, so that file stays: without it, two processes could lock two files of its name.
-	const remove = () => removeIfPossible(path);
+	const remove = () => ifPossible(() => rmSync(path, { force: true }));
 	process.once("exit", remove);
 	return () => {
 		process.off("exit", remove);
@@ -109,12 +109,11 @@ async function lockSocket(path: string): Promise<() => void> {
 	};
 }
 
-/** Removes the file if it exists and the system permits it. */
-function removeIfPossible(file: string): void {
+function ifPossible(change: () => void): void {
 	try {
-		rmSync(file, { force: true });
+		change();
 	} catch {
-		// The disk is read-only, or the rights were changed.
+		// The disk is full or read-only, or the rights were changed.
 	}
 }
 

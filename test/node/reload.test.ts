@@ -16,6 +16,8 @@ import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { reloadOnChange } from "../../scripts/reload.ts";
 
+type Process = ReturnType<Parameters<typeof reloadOnChange>[0]["processes"]>[number];
+
 let folder = "";
 let gateway: Server;
 let received: unknown[] = [];
@@ -36,14 +38,14 @@ afterEach(() => {
 	rmSync(folder, { recursive: true, force: true });
 });
 
-/** `messages`: each reload and each refusal. */
-function watchFile(file: string): { messages: string[]; reload(): void } {
+/** `messages`: each reload and each refusal. `others`: processes beside the gateway. */
+function watchFile(file: string, others: readonly Process[] = []): { messages: string[]; reload(): void } {
 	const messages: string[] = [];
 	let reload = (): void => {};
 	const read = () => JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
 	const watcher = reloadOnChange({
 		file,
-		sockets: () => [join(folder, "reload.sock")],
+		processes: () => [{ reloadSocket: join(folder, "reload.sock"), ended: new Promise(() => {}) }, ...others],
 		started: read(),
 		read,
 		whenChanged: (listener) => {
@@ -66,6 +68,31 @@ describe("a reload", () => {
 		writeFileSync(file, '{"A":"1"}');
 		await expect.poll(() => messages).toEqual(["refused", "applied"]);
 		expect(received).toEqual([{ A: "1" }]);
+	});
+
+	it("does not fail for a process that ends meanwhile, because that gets the settings when it is started again", async () => {
+		const file = join(folder, "ganglion.jsonc");
+		writeFileSync(file, '{"A":"1"}');
+		const reloadSocket = join(folder, "killed.sock");
+		const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+		const killed = createServer((request) => {
+			request.socket.destroy();
+			setTimeout(end, 20);
+		}).listen(reloadSocket);
+		await once(killed, "listening");
+		const { messages } = watchFile(file, [{ reloadSocket, ended }]);
+		writeFileSync(file, '{"A":"2"}');
+		await expect.poll(() => messages).toEqual(["applied"]);
+		killed.close();
+	});
+
+	it("fails for a process that runs and cannot be reached", async () => {
+		const file = join(folder, "ganglion.jsonc");
+		writeFileSync(file, '{"A":"1"}');
+		const reloadSocket = join(folder, "nothing.sock");
+		const { messages } = watchFile(file, [{ reloadSocket, ended: new Promise(() => {}) }]);
+		writeFileSync(file, '{"A":"2"}');
+		await expect.poll(() => messages).toEqual(["refused"]);
 	});
 
 	it("of other things than files is marked as reported", async () => {

@@ -1,6 +1,6 @@
 /** The folder of a gateway's state is locked, if it can be written. */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -44,4 +44,12 @@ it("locks a folder once, and leaves no file of its trial write", async () => {
 	await expect(lockState(folder)).rejects.toThrow(/^another gateway uses it/);
 	state.unlock();
 	(await lockState(folder)).unlock();
+});
+
+it("is locked also if the processes cannot be recorded, as on a full disk", async () => {
+	mkdirSync(join(folder, "workerd.pid"));
+	const state = await lockState(folder);
+	state.servedBy([1]);
+	await expect(lockState(folder)).rejects.toThrow(/^another gateway uses it/);
+	state.unlock();
 });
