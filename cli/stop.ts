@@ -103,7 +103,7 @@ export async function untilEnd({ workers, restart, stopping, log, guardFailed }:
 				`${name} has stopped by itself (${exit}) and is started again. Its requests were interrupted.`,
 			);
 			await restart(worker).then(
-				() => log.info(`${name} serves requests again.`),
+				() => isEnding || log.info(`${name} serves requests again.`),
 				({ message }: Error) => log.error(`${name} cannot be started: ${message}`),
 			);
 			processes[index] = heldOpen(worker);
@@ -118,12 +118,16 @@ export async function untilEnd({ workers, restart, stopping, log, guardFailed }:
 	void stopping.again.then(stopNow);
 	const exits = workers.map(supervise);
 	const failed = await Promise.race([
-		...exits.map(async (ended, index) => ({ index, exit: await ended })),
-		...(guardFailed ? [guardFailed.then((message) => ({ message }))] : []),
+		...exits.map(async (ended, index) => ({
+			hasObjects: index === 0,
+			message:
+				index === 0 ? `workerd has stopped by itself (${await ended}).` : repeatedEnd(index + 1, await ended),
+		})),
+		...(guardFailed ? [guardFailed.then((message) => ({ hasObjects: false, message }))] : []),
 	]);
 	if (!stopping.isRequested) {
-		log.error("message" in failed ? failed.message : `workerd has stopped by itself (${failed.exit}).`);
-		if ("index" in failed && failed.index === 0) stopNow();
+		log.error(failed.message);
+		if (failed.hasObjects) stopNow();
 		else void drainAll();
 	}
 	await Promise.all(exits);
@@ -135,6 +139,9 @@ export async function untilEnd({ workers, restart, stopping, log, guardFailed }:
 	log.error("Running requests were interrupted. They are charged their reservations.");
 	return false;
 }
+
+const repeatedEnd = (worker: number, exit: number | NodeJS.Signals): string =>
+	`Worker ${worker} has stopped by itself again and again, the last time with ${exit}. The gateway stops.`;
 
 const heldOpen = ({ served, drainSocket }: WorkerProcess) => ({ ...served, ...holdOpen(drainSocket) });
 

@@ -54,7 +54,7 @@ export class ObservedSource<Piece> implements Source<Piece> {
 
 const never = (): Promise<never> => Promise.withResolvers<never>().promise;
 
-/** Another part than the reader can end it. The sources below need not settle the pull that is under way. */
+/** A source that can be ended without its reader. The sources below need not settle the pull that is under way. */
 export class AbandonableSource<Piece> extends ObservedSource<Piece> {
 	/** Of the pull that is under way. */
 	#reject: ((reason: unknown) => void) | undefined;

@@ -56,7 +56,9 @@ it("until it ends again and again, which ends the gateway", async () => {
 	}
 	await expect.poll(starts).toBe(6);
 	kill(1);
-	await expect.poll(() => lines.at(-1)).toBe("workerd has stopped by itself (SIGKILL).");
+	await expect
+		.poll(() => lines.at(-1))
+		.toBe("Worker 2 has stopped by itself again and again, the last time with SIGKILL. The gateway stops.");
 	kill(0);
 	expect(await end).toBe(false);
 	expect(restart).toHaveBeenCalledTimes(5);
@@ -90,7 +92,7 @@ it("not the first one, which has the objects, and none while the gateway stops",
 });
 
 it("and a process that was being started when the gateway stopped ends too", async () => {
-	const { end, kill, restart, stop, starts } = gateway();
+	const { end, kill, lines, restart, stop, starts } = gateway();
 	const started = Promise.withResolvers<void>();
 	const begin = restart.getMockImplementation();
 	restart.mockImplementationOnce(async (worker) => {
@@ -104,4 +106,5 @@ it("and a process that was being started when the gateway stopped ends too", asy
 	started.resolve();
 	expect(await end).toBe(false);
 	expect(starts()).toBe(2);
+	expect(lines).not.toContain("Worker 2 serves requests again.");
 });
