@@ -3,6 +3,7 @@ import type * as z from "zod";
 import { AiError } from "../core/errors.ts";
 import { type FieldNote, fieldNotes, ignoredFields } from "../core/field-notes.ts";
 import { isRecord } from "../core/json.ts";
+import { shortened } from "../core/shortened.ts";
 import { explain } from "../schemas/explain.ts";
 import { ignoredIn } from "../schemas/ignored-fields.ts";
 import { curableIssues } from "../schemas/misnamed.ts";
@@ -34,7 +35,7 @@ export function parseFields<T>(schema: z.ZodType<T>, fields: unknown, source: "b
 
 const fieldOf = (path: readonly PropertyKey[]): string =>
 	path
-		.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`))
+		.map((key) => (typeof key === "number" ? `[${key}]` : `.${shortened(String(key))}`))
 		.join("")
 		.replace(/^\./, "");
 

@@ -6,6 +6,7 @@ import * as z from "zod";
 import { asQuestion, didYouMean, MAX_FIELD_NAME } from "../core/did-you-mean.ts";
 import { isRecord } from "../core/json.ts";
 import { own } from "../core/own.ts";
+import { shortened } from "../core/shortened.ts";
 import { kindOf, unwrapped } from "./explain.ts";
 import { meantIssues } from "./meant-issues.ts";
 
@@ -57,9 +58,9 @@ export function misnamed(
 ): string | undefined {
 	// The refusal repeats the name, so a longer one would make a long refusal.
 	const near = unknown.find((each) => each.length <= MAX_FIELD_NAME && didYouMean(each, [name]) !== "");
-	return near === undefined
-		? undefined
-		: `${z.core.toDotPath([...parent, near])}: unknown${asQuestion(name)}`;
+	if (near === undefined) return undefined;
+	const path = [...parent, near].map((key) => (typeof key === "string" ? shortened(key) : key));
+	return `${z.core.toDotPath(path)}: unknown${asQuestion(name)}`;
 }
 
 /** The same for a field of an object without a schema. `known`: all its fields. `undefined` also if the field is there. */

@@ -85,6 +85,10 @@ describe("the refusal of an absent field", () => {
 		expect(refusal(Object.fromEntries(Array.from({ length: 10_000 }, long)))).toBe(
 			"query: expected text, found nothing",
 		);
+		const name = "n".repeat(1_000);
+		const cut = `named.${"n".repeat(100)}…`;
+		expect(refusal({ query: "x", named: { [name]: { valu: "" } } })).toContain(`${cut}.value: expected text`);
+		expect(refusal({ query: "x", exact: { limit: 1, [name]: 1 } })).toMatch(/^exact\.n{100}…: expected no/);
 		expect(refusal({ "query\u001b[31m": "x" })).toContain('["query\\u001b[31m"]: unknown');
 	});
 

@@ -3,17 +3,14 @@
  * ids and names of properties, and no values or metadata.
  */
 import { AiError } from "../../core/errors.ts";
+import { shortened } from "../../core/shortened.ts";
 import { MAX_METADATA_INDEXES } from "./limits.ts";
 
-/** A longer text of the request is truncated. */
-const MAX_SHOWN = 100;
-const shown = (text: string): string => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
-
 export const indexNotFound = (name: string): AiError =>
-	new AiError("vectorIndexNotFound", `vectorize.index.not_found - Index name "${shown(name)}"`);
+	new AiError("vectorIndexNotFound", `vectorize.index.not_found - Index name "${shortened(name)}"`);
 
 export const indexExists = (name: string): AiError =>
-	new AiError("vectorIndexExists", `vectorize.index.duplicate_name - Index name "${shown(name)}"`);
+	new AiError("vectorIndexExists", `vectorize.index.duplicate_name - Index name "${shortened(name)}"`);
 
 /** `note`: a sentence with the name that was sent instead of the field, as also below. */
 export const queryWidth = (expected: number, found: number, note?: string): AiError =>
@@ -25,7 +22,7 @@ export const queryWidth = (expected: number, found: number, note?: string): AiEr
 export const vectorWidth = (id: string, expected: number, found: number): AiError =>
 	new AiError(
 		"vectorWidth",
-		`invalid vector for id="${shown(id)}", expected ${expected} dimensions, and got ${found} dimensions`,
+		`invalid vector for id="${shortened(id)}", expected ${expected} dimensions, and got ${found} dimensions`,
 	);
 
 export const tooManyIds = (max: number, found: number): AiError =>
@@ -43,11 +40,11 @@ export const namespaceTooLong = (max: number, found: number): AiError =>
 export const metadataTooLarge = (id: string, max: number, found: number): AiError =>
 	new AiError(
 		"vectorMetadataTooLarge",
-		`oversized metadata for vector id="${shown(id)}"; the compact JSON representation of the metadata must not exceed ${max} bytes, got ${found} bytes`,
+		`oversized metadata for vector id="${shortened(id)}"; the compact JSON representation of the metadata must not exceed ${max} bytes, got ${found} bytes`,
 	);
 
 export const metadataInvalid = (id: string, problem: string): AiError =>
-	new AiError("vectorMetadataInvalid", `invalid metadata for vector id="${shown(id)}"; ${problem}`);
+	new AiError("vectorMetadataInvalid", `invalid metadata for vector id="${shortened(id)}"; ${problem}`);
 
 export const topKTooLarge = (max: number, found: number): AiError =>
 	new AiError("vectorTopKTooLarge", `max top K is ${max}, but got ${found}`);
@@ -70,7 +67,7 @@ export const vectorsUnreadable = (operation: string, format: string): AiError =>
 export const propertyNotIndexed = (property: string): AiError =>
 	new AiError(
 		"vectorFilterNotIndexed",
-		`filter: the property "${shown(property)}" has no metadata index; create one, and write the vectors again`,
+		`filter: the property "${shortened(property)}" has no metadata index; create one, and write the vectors again`,
 	);
 
 export const tooManyMetadataIndexes = (): AiError =>
