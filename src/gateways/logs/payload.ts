@@ -1,6 +1,7 @@
 /** The bodies of a request in its log. */
 import { Buffer } from "node:buffer";
 import { copied } from "../../core/copied.ts";
+import { toAiError } from "../../core/errors.ts";
 import { decodeUtf8, Utf8Pieces } from "../../media/utf8.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 import type { StepBody } from "../request.ts";
@@ -76,7 +77,8 @@ export function tapped(body: ReadableStream<Uint8Array>, { max, begun, ended }: 
 		return piece;
 	};
 	const fail = (error: unknown): never => {
-		ended("failed");
+		// The caller has left before the read of its body settled.
+		ended(toAiError(error).key === "aborted" ? "cancelled" : "failed");
 		throw error;
 	};
 	return {

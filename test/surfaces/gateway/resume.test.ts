@@ -92,6 +92,26 @@ describe("a resumable stream", () => {
 		}
 	});
 
+	it("is no failure in the log if the caller reads when its signal fires", async () => {
+		const { live, outcomes, send, settled, start } = gateway();
+		const caller = new AbortController();
+		live.send(ANSWER[0] ?? "");
+		const response = await start(caller.signal);
+		const text = response.text();
+		text.catch(() => {});
+		await scheduler.wait(1);
+		caller.abort();
+		await expect(text).rejects.toThrow("Request was aborted");
+		for (const frame of ANSWER.slice(1)) live.send(frame);
+		live.end();
+		await settled();
+		expect(outcomes).toEqual(["ok"]);
+		await vi.waitFor(async () => {
+			const log = await send(`/ai-gateway/gateways/main/logs/${response.headers.get("cf-aig-log-id")}`);
+			expect(await log.json()).toMatchObject({ result: { success: true, tokens_out: 2 } });
+		});
+	});
+
 	it("is followed by a second reader while it is generated", async () => {
 		const { live, resume, start } = gateway();
 		live.send(ANSWER[0] ?? "");
