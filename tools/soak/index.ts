@@ -78,6 +78,8 @@ const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : N
 console.log(`seed ${seed}`);
 /** Longer than any request of a run. */
 const HOLD_MS = 20_000;
+/** The ledger keeps the newest requests of an account (`src/accounts/durable/segments.ts`), and the audit reads them at the end. */
+const KEPT_REQUESTS = 10_000;
 const progress = progressTo(process.stderr);
 
 const { only } = values;
@@ -100,6 +102,10 @@ function hostilePatterns(run: number): Pattern[] {
 	return sampled(PATTERNS, { count: alone ? PATTERNS.length : patternCount, seed, run });
 }
 
+if (!(Number(values.requests) <= KEPT_REQUESTS))
+	stopWith(
+		`--requests: expected at most ${KEPT_REQUESTS}, found "${values.requests}". The ledger keeps so many of an account, and the audit reads all.`,
+	);
 if (Number(values.pauses) > 0 && process.platform === "win32") stopWith("--pauses: Windows has no SIGSTOP");
 if (!["exact", "leased", "both"].includes(values.ledger)) stopWith(`--ledger: found "${values.ledger}"`);
 const ledgers = (["exact", "leased"] as const).filter((mode) => [mode, "both"].includes(values.ledger));
