@@ -12,8 +12,11 @@ function excuses({
 	holdMs = 20_000,
 	killAt = 60_000,
 	delayMs = 0,
+	end = "complete",
+}: Partial<Record<"secondAt" | "thirdAt" | "endedAt" | "holdMs" | "killAt" | "delayMs", number>> & {
+	end?: "complete" | "disconnected";
 }) {
-	const record = { index: 0, id: "id", startedAt: 0, endedAt, status: 200, end: "complete" } as const;
+	const record = { index: 0, id: "id", startedAt: 0, endedAt, status: 200, end };
 	const call = (openedAt: number, complete: boolean) => ({
 		index: 0,
 		attempt: 1,
@@ -73,7 +76,17 @@ describe("the audit of a run through gateways excuses", () => {
 			{ killAt: 9_800, delayMs: 100 },
 			{ unbilled: true, unsettled: true, expiry: true, lostLog: true },
 		],
-	])("%s", (_, run, expected) => {
+		[
+			"a lost log of a caller that left an engine that stalls, long before the kill that ends the call",
+			{ end: "disconnected", thirdAt: 24_990, killAt: 25_000 },
+			{ unbilled: true, unsettled: true, expiry: true, lostLog: true },
+		],
+		[
+			"no lost log of a caller that left, if its call ended then",
+			{ end: "disconnected" },
+			{ ...NONE, unbilled: true },
+		],
+	] as const)("%s", (_, run, expected) => {
 		expect(excuses(run)).toEqual(expected);
 	});
 

@@ -7,7 +7,6 @@ import { setTimeout as wait } from "node:timers/promises";
 import { Gateway, micro, type Row } from "./gateway.ts";
 import { RecordingEngine } from "./recording-engine.ts";
 import { costOfServed, SCENARIOS, type Scenario, type Sent, type World } from "./scenarios.ts";
-import type { LedgerMode } from "./settings.ts";
 
 export interface ScenarioResult {
 	name: string;
@@ -41,11 +40,15 @@ const CHAT_MODELS = [
 	"@cf/soak/rpc",
 ];
 
-function settingsOf(engine: string, ledger: LedgerMode = "leased"): Record<string, unknown> {
+function settingsOf(
+	engine: string,
+	{ ledger = "leased", shards }: Pick<Scenario, "ledger" | "shards"> = {},
+): Record<string, unknown> {
 	const backends = ["fast", "slow-200", "slow-600"];
 	const fast = { backend: "fast", model: "soak" };
 	return {
 		LEDGER: ledger,
+		...(shards !== undefined && { SHARDS: shards }),
 		BACKENDS: Object.fromEntries(
 			backends.map((name) => [name, { kind: "openai", url: `${engine}/${name}/v1` }]),
 		),
@@ -103,10 +106,10 @@ async function playAll(
 	const engine = new RecordingEngine();
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-scenarios-"));
 	const agent = new Agent({ keepAlive: true });
-	const { limits, ledger } = scenarios[0] ?? {};
-	const gateway = await Gateway.start(folder, settingsOf(await engine.listen(), ledger), {
+	const [first] = scenarios;
+	const gateway = await Gateway.start(folder, settingsOf(await engine.listen(), first), {
 		wrapper: "scenario-worker.ts",
-		...limits,
+		...first?.limits,
 	});
 	try {
 		const results: ScenarioResult[] = [];

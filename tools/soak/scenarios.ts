@@ -41,6 +41,8 @@ export interface Scenario {
 	limits?: { openFiles?: number; fileBlocks?: number };
 	/** Default: `leased`, in which a kill loses the last settlements. With `exact` every answered request is on the disk. */
 	ledger?: LedgerMode;
+	/** Objects of all accounts, or 0: one for each. Default: the gateway's. */
+	shards?: number;
 }
 
 const MICRO = 1_000_000;
@@ -250,6 +252,8 @@ export const SCENARIOS: readonly Scenario[] = [
 	{
 		name: "few-files",
 		accounts: fewFiles,
+		// One object for all accounts has few files.
+		shards: 0,
 		limits: { openFiles: 160 },
 		async send({ call, restart }) {
 			const statuses: number[] = [];

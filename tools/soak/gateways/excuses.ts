@@ -98,9 +98,13 @@ export class Excuses {
 		return next ? `${Math.round(next.at - time)} ms before a kill` : "after the last kill";
 	}
 
-	/** A resumable stream ends with its call, which may be after its caller. */
-	#endOf({ resumable, steps }: Request, { endedAt }: CallerRecord): number {
-		const calls = resumable ? steps.flatMap((step) => this.#books.calls[step] ?? []) : [];
+	/**
+	 * A resumable stream ends with its call, which may be after its caller. So does a stream whose caller has left: without the connection guard,
+	 * the runtime notices it when it sends the next bytes, and an engine that stalls sends none.
+	 */
+	#endOf({ resumable, steps }: Request, { end, endedAt }: CallerRecord): number {
+		const calls =
+			resumable || end === "disconnected" ? steps.flatMap((step) => this.#books.calls[step] ?? []) : [];
 		return Math.max(endedAt, ...calls.map(({ closedAt, openedAt }) => closedAt ?? openedAt));
 	}
 
