@@ -6,7 +6,7 @@ import { DirectoryCache } from "./accounts/client/directory-cache.ts";
 import { DIRECTORY_NAME } from "./accounts/durable/directory.ts";
 import { createPools } from "./backends/create-pools.ts";
 import { type Bindings, objectNames, olderAccounts, requireObjects } from "./config/bindings.ts";
-import { countObject, objectEraser, streamRunObjects, withCountedObjects } from "./config/counted-objects.ts";
+import { accountObjects, countObject, streamRunObjects } from "./config/counted-objects.ts";
 import { type Config, type DevelopmentConfig, isForDevelopment } from "./config/index.ts";
 import { limitProcess } from "./config/process-limits.ts";
 import {
@@ -126,7 +126,10 @@ export function createPersistent(
 		isOnlyProcess,
 	});
 	const checks = { openObjects, deletedAccounts };
-	const bindings = withCountedObjects(uncounted, checks);
+	const { bindings, eraseObject, ownBindings, usedObjects } = accountObjects(uncounted, {
+		...checks,
+		of: (account) => ledgers.of(account),
+	});
 	const {
 		ACCOUNT,
 		ASSETS,
@@ -170,6 +173,7 @@ export function createPersistent(
 	background.onClose(() => ledgers.flush());
 	deletedAccounts.onDeleted((account) => {
 		ledgers.forget(account);
+		usedObjects.forget(account);
 		directory.forget(account);
 	});
 	const queryCounts = createQueryCounts(bindings, { now, wait, waitUntil, keepAlive });
@@ -202,14 +206,12 @@ export function createPersistent(
 		random: () => Math.random(),
 		sealKey: () => sealKey.get(),
 		log: surfaceLog(logFailure, failureCounts),
-		failureCounts,
-		requestTimes,
+		...{ failureCounts, requestTimes },
 		gatewayCounters: new GatewayCounters(),
 		shadows: createShadows(background),
-		...{ ledgers, directory },
+		...{ directory, eraseObject, ledgers, usedObjects },
 		flights: new SingleFlight(),
 		unchangedStreams: new UnchangedStreams({ now }),
-		eraseObject: objectEraser(bindings),
 		deletedAccounts,
 		deployedRoutes: new DeployedRoutes({ of: partOf((registry) => registry.dynamicRoutes()), now }),
 		aliasPools: new AliasPools({ of: partOf((registry) => registry.aliases()), now }),
@@ -268,7 +270,7 @@ export function createPersistent(
 		},
 		responseStores: RESPONSE_STORE,
 		retrievalObjects: retrievalObjects(bindings),
-		ownShards: retrievalObjects(withCountedObjects(uncounted, { openObjects })),
+		ownShards: retrievalObjects(ownBindings),
 		queryCounts,
 		...{ jobStores: JOB_STORE, ...present({ batchEvents: bindings.BATCH_EVENTS }) },
 		isOnlyProcess,

@@ -2,6 +2,7 @@
 import { connect } from "cloudflare:sockets";
 import { env } from "cloudflare:workers";
 import type { Hono } from "hono";
+import { REPORTED_OBJECTS } from "../src/accounts/used-objects.ts";
 import { createApp } from "../src/app.ts";
 import { type Config, configure } from "../src/config/index.ts";
 import { lazy } from "../src/core/lazy.ts";
@@ -140,6 +141,8 @@ export function testServices({
 		searchInstances,
 		jobs,
 		storage,
+		// The clients above record nothing.
+		usedObjects: { of: async () => new Set(REPORTED_OBJECTS), mayReport: () => true },
 		findAdapter: adapterFinder({ jobs, storage, engineFolders: services.engineFolders }),
 		observers: observersOf({ log }),
 		now: () => NOW,

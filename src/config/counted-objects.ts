@@ -1,8 +1,12 @@
 /**
  * The bindings of the accounts' objects. Each call of an object is recorded, and refused before it opens one too many
- * (`core/open-objects.ts`), or if the data of its account are deleted (`core/deleted-accounts.ts`).
+ * (`core/open-objects.ts`), or if the data of its account are deleted (`core/deleted-accounts.ts`). The account records the classes that reports
+ * read before their first call (`accounts/used-objects.ts`).
  */
+import { UsedObjects, type UsedObjectsServices } from "../accounts/client/used-objects.ts";
+import { isReported } from "../accounts/used-objects.ts";
 import type { DeletedAccounts } from "../core/deleted-accounts.ts";
+import { lateResult } from "../core/late-result.ts";
 import type { OpenObjects } from "../core/open-objects.ts";
 import type { StreamRuns } from "../gateways/client/stream-runs.ts";
 import { accountIn } from "../gateways/object-name.ts";
@@ -33,6 +37,8 @@ interface ObjectChecks {
 	openObjects: OpenObjects;
 	/** Absent: the caller is an object of the account. */
 	deletedAccounts?: DeletedAccounts;
+	/** Absent: the calls delete, or their caller is an object of the account. */
+	usedObjects?: UsedObjects;
 }
 
 /** `getByName` of each binding throws 3040 (429) if the object may not be opened. */
@@ -68,7 +74,13 @@ const countedNamespace = (
 ): Pick<DurableObjectNamespace, "getByName"> => ({
 	getByName(name) {
 		const object = countObject(binding, name, checks);
-		return countedStub(namespace.getByName(name), { ...checks, ...object });
+		const { usedObjects } = checks;
+		return countedStub(namespace.getByName(name), {
+			...checks,
+			...object,
+			...(usedObjects &&
+				isReported(binding) && { record: () => usedObjects.record(object.account, binding) }),
+		});
 	},
 });
 
@@ -76,21 +88,28 @@ interface CountedObject extends ObjectChecks {
 	account: string;
 	/** {@link objectKey} */
 	key: string;
+	/** Before each call. Returns nothing if the account's use of the class is recorded. */
+	record?(): Promise<void> | undefined;
 }
 
 /** Checks and records each call. */
 const countedStub = <T extends object>(
 	stub: T,
-	{ account, deletedAccounts, key, openObjects }: CountedObject,
+	{ account, deletedAccounts, key, openObjects, record }: CountedObject,
 ): T =>
 	new Proxy(stub, {
 		get(target, member) {
 			const value: unknown = Reflect.get(target, member);
 			if (typeof value !== "function" || typeof member === "symbol") return value;
 			return (...parameters: unknown[]) => {
-				const call = (): object => {
+				const send = (): object => {
 					openObjects.recordCall(key, account);
 					return Reflect.apply(value, target, parameters);
+				};
+				const call = (): object => {
+					// A deletion records nothing of the account.
+					const recording = deletedAccounts?.has(account) ? undefined : record?.();
+					return recording ? lateResult(recording.then(send)) : send();
 				};
 				return deletedAccounts ? deletedAccounts.call(account, call) : call();
 			};
@@ -117,7 +136,31 @@ interface ErasableObject {
 	erase(name: string): Promise<number | undefined>;
 }
 
-export const objectEraser =
+interface AccountObjects<T> extends Pick<AppServices, "eraseObject"> {
+	bindings: T;
+	/** For the objects of accounts, whose own calls were checked. */
+	ownBindings: T;
+	usedObjects: UsedObjects;
+}
+
+/** The objects of all accounts. `of`: the client of an account. */
+export function accountObjects<T extends Pick<Bindings, CountedBinding>>(
+	uncounted: T,
+	{ of, ...checks }: Required<Omit<ObjectChecks, "usedObjects">> & Pick<UsedObjectsServices, "of">,
+): AccountObjects<T> {
+	const usedObjects = new UsedObjects({
+		of,
+		mayReport: (object, account) => checks.openObjects.mayReport(objectKey(object, account)),
+	});
+	return {
+		bindings: withCountedObjects(uncounted, { ...checks, usedObjects }),
+		ownBindings: withCountedObjects(uncounted, { openObjects: checks.openObjects }),
+		eraseObject: objectEraser(withCountedObjects(uncounted, checks)),
+		usedObjects,
+	};
+}
+
+const objectEraser =
 	(bindings: Pick<Bindings, ErasableBinding>): AppServices["eraseObject"] =>
 	(binding, name) => {
 		// The runtime's types of results are too deep for the compiler.

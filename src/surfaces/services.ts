@@ -1,4 +1,5 @@
 /** The services of the handlers: those of all rooms, and those of the operator's routes. Types only. */
+import type { UsedObjects } from "../accounts/client/used-objects.ts";
 import type { DeletedAccounts } from "../core/deleted-accounts.ts";
 import type { Hint } from "../core/hints.ts";
 import type { CountReport, SeparatedRequests } from "../core/shared-count.ts";
@@ -46,6 +47,8 @@ export interface AppServices
 	/** Deletes everything in an object of an account. Returns the number of rows, or nothing if it must be called again. */
 	eraseObject(binding: ErasableBinding, name: string): Promise<number | undefined>;
 	deletedAccounts: DeletedAccounts;
+	/** The classes of objects that an account uses. */
+	usedObjects: Pick<UsedObjects, "of" | "mayReport">;
 	/** Writes sentences for which an answer in the product's format has no place. Absent: the gateway is not for development. */
 	hint?: Hint;
 	/** A static file of the deployment, by its name. Absent: there are none. */

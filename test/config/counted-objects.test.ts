@@ -1,6 +1,7 @@
 /** Each class of objects is counted before its object is opened, so that no class can take all files of the process. */
 import { describe, expect, it } from "vitest";
-import { countObject, withCountedObjects } from "../../src/config/counted-objects.ts";
+import { isReported } from "../../src/accounts/used-objects.ts";
+import { accountObjects, countObject, withCountedObjects } from "../../src/config/counted-objects.ts";
 import { OpenObjects } from "../../src/core/open-objects.ts";
 import wrangler from "../../wrangler.jsonc?raw";
 
@@ -55,6 +56,50 @@ describe("the objects of each class", () => {
 			getByName(isByName ? "calm/1" : "calm").call();
 		},
 	);
+
+	it.each(BINDINGS.filter(isReported))("are recorded before their first call: %s", async (binding) => {
+		const steps: string[] = [];
+		const namespace = {
+			getByName: (name: string) => ({ read: async () => void steps.push(`read ${name}`) }),
+		};
+		const useObject = async (object: string) => {
+			steps.push(`use ${object}`);
+			return [binding];
+		};
+		const deleted = new Set<string>();
+		const checks = {
+			openObjects: new OpenObjects({ max: 9, now: () => 0 }),
+			deletedAccounts: {
+				has: (account: string) => deleted.has(account),
+				call: (_: string, call: () => object) => call(),
+			} as never,
+			of: () => ({ useObject, usedObjects: async () => [] }),
+		};
+		const { bindings, ownBindings, usedObjects } = accountObjects({ [binding]: namespace } as never, checks);
+		const stubIn = (all: unknown) =>
+			(all as Record<string, typeof namespace>)[binding]?.getByName("acme") as { read(): Promise<void> };
+		await stubIn(ownBindings).read();
+		expect(steps.splice(0)).toEqual(["read acme"]);
+		await stubIn(bindings).read();
+		await stubIn(bindings).read();
+		expect(steps.splice(0)).toEqual([`use ${binding}`, "read acme", "read acme"]);
+		usedObjects.forget("acme");
+		deleted.add("acme");
+		await stubIn(bindings).read();
+		expect(steps).toEqual(["read acme"]);
+	});
+
+	it("leave a half of those that may be open to requests", () => {
+		const openObjects = new OpenObjects({ max: 4, now: () => 0 });
+		const of = () => ({ useObject: async () => [], usedObjects: async () => [] });
+		const checks = { openObjects, deletedAccounts: {} as never, of };
+		const { usedObjects } = accountObjects({} as never, checks);
+		const mayReport = () => ["a", "b"].map((account) => usedObjects.mayReport(account, "BLOBS"));
+		openObjects.recordCall("BLOBS/a", "a");
+		expect(mayReport()).toEqual([true, true]);
+		openObjects.recordCall("JOB_STORE/a", "a");
+		expect(mayReport()).toEqual([true, false]);
+	});
 
 	it("are counted by a check alone", () => {
 		const openObjects = new OpenObjects({ max: 1, now: () => 0 });

@@ -182,6 +182,33 @@ describe.skipIf(process.platform === "win32")("1,024 open files", () => {
 	});
 });
 
+describe.skipIf(process.platform === "win32")("reports about 100 accounts", () => {
+	it("open and create no object of an account that does not use it, so that requests find theirs", async () => {
+		const { port, objects } = await startGateway("http://127.0.0.1:9", 1_024);
+		const accounts = Array.from({ length: 100 }, (_, i) => `account-${i}`);
+		const statusOf = async (path: string, body?: object) => (await ask(port, path, ADMIN_TOKEN, body)).status;
+		const index = { name: "docs", config: { dimensions: 3, metric: "cosine" } };
+		const base = (account: string) => `/client/v4/accounts/${account}`;
+		for (const account of accounts.slice(0, 2))
+			expect(await statusOf(`${base(account)}/vectorize/v2/indexes`, index)).toBe(201);
+		const scrape = `/metrics?${accounts.map((account) => `account=${account}`).join("&")}`;
+		for (let i = 0; i < 2; i++) {
+			const { body, status } = await ask(port, scrape, ADMIN_TOKEN);
+			expect(status).toBe(200);
+			expect(body.match(/^ganglion_storage_up\{.*\} 1$/gm)).toHaveLength(accounts.length);
+			expect(body.match(/^ganglion_vector_indexes\{.*\} 1$/gm)).toHaveLength(2);
+		}
+		for (const account of accounts) expect(await statusOf(`${base(account)}/ai/usage`)).toBe(200);
+		const filesOf = (name: string) =>
+			readdirSync(join(objects, name)).filter((file) => /^[0-9a-f]{64}\.sqlite$/.test(file)).length;
+		expect(
+			["BlobStore", "JobStore", "ResponseStore", "SearchRegistry", "VectorRegistry"].map(filesOf),
+		).toEqual([...[0, 0, 0, 0], 2]);
+		const listed = accounts.slice(0, 60).map((account) => statusOf(`${base(account)}/vectorize/v2/indexes`));
+		expect(new Set(await Promise.all(listed))).toEqual(new Set([200]));
+	});
+});
+
 describe.skipIf((reachFileLimit() ?? 0) < 8_192)("8,192 open files", () => {
 	it("bound the connections, and more silent ones than that keep no request waiting", async () => {
 		const { port, output } = await startGateway("http://127.0.0.1:9", 8_192);

@@ -9,6 +9,7 @@ import type {
 	AccountReports,
 	AliasStore,
 	BoundGatewayStore,
+	UsedObjectStore,
 } from "../durable/account-interfaces.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
 import type { LimitStatus, LimitStatusQuery } from "../durable/limit-status.ts";
@@ -16,6 +17,7 @@ import type { RefusalsQuery, RefusalsReport } from "../durable/refusals.ts";
 import type { RequestRecord } from "../durable/request-rows.ts";
 import type { RequestsPage, RequestsQuery } from "../durable/requests.ts";
 import type { UsageQuery, UsageReport } from "../durable/usage.ts";
+import type { ReportedObject } from "../used-objects.ts";
 import type { CallParameters } from "./account-calls.ts";
 import { eraseAccount } from "./account-moves.ts";
 import { AccountObject, type AccountObjectServices } from "./account-object.ts";
@@ -39,7 +41,7 @@ interface AccountReaderServices extends AccountObjectServices {
 }
 
 export abstract class AccountReader<Services extends AccountReaderServices>
-	implements AccountReports, AccountPlacing, AliasStore, BoundGatewayStore
+	implements AccountReports, AccountPlacing, AliasStore, BoundGatewayStore, UsedObjectStore
 {
 	protected readonly account: string;
 	protected readonly services: Services;
@@ -111,6 +113,15 @@ export abstract class AccountReader<Services extends AccountReaderServices>
 
 	forgiveLease(id: string): Promise<RequestRecord | undefined> {
 		return this.object.checkedCall(VERIFIED, "forgiveLease", id);
+	}
+
+	usedObjects(): Promise<ReportedObject[]> {
+		return this.object.checkedCall(VERIFIED, "usedObjects");
+	}
+
+	/** Records a class of other objects before its first use. Returns all of them. */
+	useObject(object: ReportedObject): Promise<ReportedObject[]> {
+		return this.object.checkedCall(VERIFIED, "useObject", object);
 	}
 
 	boundGateway(credential: Credential): Promise<BoundGateway | undefined> {

@@ -7,6 +7,7 @@ import type {
 	AccountReports,
 	AliasStore,
 	BoundGatewayStore,
+	UsedObjectStore,
 } from "../durable/account-interfaces.ts";
 import type { TokenStore } from "../token-command.ts";
 import type { AccountObjectServices } from "./account-object.ts";
@@ -36,7 +37,8 @@ export interface Accounts extends Ledgers {
 		AliasStore &
 		BoundGatewayStore &
 		DurableLedger &
-		TokenStore;
+		TokenStore &
+		UsedObjectStore;
 }
 
 /** For the code that closes the isolate. */

@@ -1,6 +1,7 @@
 /** The reports and aliases of an account, which the Worker reads and writes beside its ledger. Types only. */
 import type { Credential } from "../admission.ts";
 import type { BoundGateway } from "../bound-gateway.ts";
+import type { ReportedObject } from "../used-objects.ts";
 import type { AliasRow } from "./alias-table.ts";
 import type { LimitStatus, LimitStatusQuery } from "./limit-status.ts";
 import type { RefusalsQuery, RefusalsReport } from "./refusals.ts";
@@ -18,6 +19,13 @@ export interface AccountReports {
 	limitStatus(query: LimitStatusQuery): Promise<LimitStatus>;
 	/** Sets the charge of a lease to 0. Returns nothing if no such lease is charged. */
 	forgiveLease(id: string): Promise<RequestRecord | undefined>;
+}
+
+/** The classes of other objects that may have data of the account. */
+export interface UsedObjectStore {
+	usedObjects(): Promise<ReportedObject[]>;
+	/** Records a class before its first use. Returns all of them. */
+	useObject(object: ReportedObject): Promise<ReportedObject[]>;
 }
 
 /** The account's own aliases of models. */

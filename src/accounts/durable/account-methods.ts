@@ -20,6 +20,8 @@ export const METHODS = {
 	limitStatus: false,
 	boundGateway: false,
 	setBoundGateway: true,
+	usedObjects: false,
+	useObject: false,
 } as const satisfies Partial<Record<keyof OpenAccount, boolean>>;
 
 export type AccountMethod = keyof typeof METHODS;

@@ -1,5 +1,6 @@
 /** The accounts of one object: their numbers in the other tables, when each is due, and which have left. */
 import { addColumns } from "../../core/sql-columns.ts";
+import { USED_OBJECTS } from "./used-objects-table.ts";
 
 /**
  * One row for each account, written by its first change. It dies with the account's data. `wake_at`: when a request or a lease of the account
@@ -45,11 +46,16 @@ export class AccountTable {
 	#isMade: boolean;
 	/** The object is of an earlier version, and its account is not named yet. */
 	#isUnnamed: boolean;
+	/** Accounts of an earlier version, which has not recorded what they use: their numbers. */
+	readonly unrecorded: readonly number[];
 
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
 		const tables = sql
-			.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE name IN ('accounts', 'requests')")
+			.exec<{ name: string }>(
+				"SELECT name FROM sqlite_master WHERE name IN ('accounts', 'requests', ?)",
+				USED_OBJECTS,
+			)
 			.toArray()
 			.map(({ name }) => name);
 		this.#isMade = tables.includes("accounts");
@@ -59,6 +65,7 @@ export class AccountTable {
 			sql.exec("INSERT INTO accounts (number, id, wake_at) VALUES (1, ?, ?)", UNNAMED, Date.now());
 		}
 		this.#isUnnamed = this.#find(UNNAMED) !== undefined;
+		this.unrecorded = this.#isMade && !tables.includes(USED_OBJECTS) ? this.#numbers() : [];
 	}
 
 	find(id: string): FoundAccount | undefined {
@@ -122,6 +129,13 @@ export class AccountTable {
 			.exec<{ next: number | null }>("SELECT min(wake_at) AS next FROM accounts WHERE wake_at IS NOT NULL")
 			.one();
 		return next ?? undefined;
+	}
+
+	#numbers(): number[] {
+		return this.#sql
+			.exec<{ number: number }>("SELECT number FROM accounts")
+			.toArray()
+			.map(({ number }) => number);
 	}
 
 	#make(): void {

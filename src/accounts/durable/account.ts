@@ -17,6 +17,7 @@ import { AccountTable, UNNAMED } from "./account-table.ts";
 import { CancelledTickets } from "./cancelled-tickets.ts";
 import { OpenAccount } from "./open-account.ts";
 import type { AccountStorage } from "./row-table.ts";
+import { assumeAll, UsedObjectsTable } from "./used-objects-table.ts";
 
 /** Accounts in memory, of 4 KB each. The state of the others is in the tables only. */
 const MAX_OPEN = 20_000;
@@ -53,6 +54,7 @@ export class Account extends DurableObject {
 			tables: new Map(),
 			transactionSync: (change) => storage.transactionSync(change),
 		};
+		assumeAll(this.#rows, this.#table.unrecorded);
 	}
 
 	/** Calls one method of one account. */
@@ -255,7 +257,10 @@ export class Account extends DurableObject {
 			due: found ?? {},
 			record: () => {
 				number = this.#table.add(account);
-				return rowsOf(number);
+				const rows = rowsOf(number);
+				// The table of this version exists as soon as an account does.
+				new UsedObjectsTable(rows);
+				return rows;
 			},
 			setDue: (due) => {
 				if (number === undefined) return;

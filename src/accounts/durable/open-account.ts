@@ -23,7 +23,7 @@ import {
 	type VerifiedCredential,
 } from "../bound-gateway.ts";
 import type { TokenCommand, TokenResult } from "../token-command.ts";
-import { type AliasRow, AliasTable } from "./alias-table.ts";
+import { AccountSettings } from "./account-settings.ts";
 import { BoundGatewayTable } from "./bound-gateway-table.ts";
 import type { CancelledTickets } from "./cancelled-tickets.ts";
 import type { VerifiedToken } from "./decision.ts";
@@ -67,12 +67,13 @@ const CANCELLED: Refusal = { ok: false, failure: "ledgerUnavailable" };
 
 const now = (): number => Date.now();
 
-export class OpenAccount {
+export class OpenAccount extends AccountSettings {
 	readonly #place: AccountPlace;
 	readonly #due: DueTimes;
 	#parts: Parts | undefined;
 
 	constructor(place: AccountPlace) {
+		super();
 		this.#place = place;
 		this.#due = new DueTimes(place);
 	}
@@ -127,7 +128,7 @@ export class OpenAccount {
 	checkLeases(checks: readonly LeaseCheck[]): boolean[] {
 		return checks.map(({ credential, leases }) => {
 			const checked = this.#checkRun(credential);
-			return checked.ok && !this.#isNew && this.#open().ledger.areLeasesCurrent(leases, checked.token);
+			return checked.ok && !this.isNew && this.#open().ledger.areLeasesCurrent(leases, checked.token);
 		});
 	}
 
@@ -153,19 +154,7 @@ export class OpenAccount {
 
 	tokens(command: TokenCommand): TokenResult {
 		const byToken = command.kind === "verify" || command.maker.kind === "token";
-		return byToken && this.#isNew ? UNKNOWN : this.#tokens().run(command, this.boundGateway());
-	}
-
-	aliases(): AliasRow[] {
-		return this.#isNew ? [] : this.#aliases().all();
-	}
-
-	setAlias(row: AliasRow): boolean {
-		return this.#aliases().set(row);
-	}
-
-	deleteAlias(alias: string): boolean {
-		return !this.#isNew && this.#aliases().delete(alias);
+		return byToken && this.isNew ? UNKNOWN : this.#tokens().run(command, this.boundGateway());
 	}
 
 	usage(query: UsageQuery): UsageReport {
@@ -182,7 +171,7 @@ export class OpenAccount {
 
 	/** Returns nothing if no such lease is charged. */
 	forgiveLease(id: string): RequestRecord | undefined {
-		return this.#isNew ? undefined : this.#step((ledger) => ledger.forgiveLease(id));
+		return this.isNew ? undefined : this.#step((ledger) => ledger.forgiveLease(id));
 	}
 
 	/** For an invalid token: the account's limits without the token's own. */
@@ -197,7 +186,7 @@ export class OpenAccount {
 
 	/** The gateway that all requests of the account run in, if their tokens bind none: that of a token has precedence. */
 	boundGateway(): BoundGateway | undefined {
-		return this.#isNew ? undefined : this.#open().boundGateway.value;
+		return this.isNew ? undefined : this.#open().boundGateway.value;
 	}
 
 	setBoundGateway(gateway: BoundGateway | undefined): void {
@@ -212,10 +201,9 @@ export class OpenAccount {
 		});
 	}
 
-	/** Makes all its tables, so that they have the columns of this version. */
-	openAll(): void {
+	override openAll(): void {
 		this.#tokens();
-		this.#aliases();
+		super.openAll();
 	}
 
 	/** Writes what is only in memory. */
@@ -224,7 +212,7 @@ export class OpenAccount {
 	}
 
 	#settle(settled: readonly Settlement[]): Ledger | undefined {
-		const ledger = this.#isNew ? undefined : this.#open().ledger;
+		const ledger = this.isNew ? undefined : this.#open().ledger;
 		for (const { outcome, ticket } of settled)
 			if (outcome === "failed" && ledger?.expiryOf(ticket) === undefined)
 				this.#place.cancelled.add(ticket, Date.now());
@@ -245,7 +233,7 @@ export class OpenAccount {
 
 	#check(credential: Credential, permission: Permission): Checked {
 		if (credential.kind === "operator") return { ok: true };
-		if (this.#isNew) return UNKNOWN;
+		if (this.isNew) return UNKNOWN;
 		const checked = this.#tokens().check(credential.hash, permission);
 		if (!checked.ok) return checked;
 		const description =
@@ -263,7 +251,7 @@ export class OpenAccount {
 	}
 
 	/** The account has never been used. An unknown token then creates no rows: without rows there are no tokens. */
-	get #isNew(): boolean {
+	protected override get isNew(): boolean {
 		return !this.#parts && !this.#place.existing;
 	}
 
@@ -286,8 +274,7 @@ export class OpenAccount {
 		return parts.tokens;
 	}
 
-	/** Not kept, because isolates have copies of the aliases. */
-	#aliases(): AliasTable {
-		return new AliasTable(this.#open().storage);
+	protected override storage(): AccountStorage {
+		return this.#open().storage;
 	}
 }

@@ -158,7 +158,7 @@ async function reportUsage(c: Context, { caller: { account }, services }: AppCal
 	const report = await services.ledgers.of(account).usage({ from, to, by, ...present(others) });
 	const columns = DIMENSIONS.filter((dimension) => by.includes(dimension));
 	const ofModels = report.rows.map((row) => rowJson(row, columns));
-	const ofVectors = await vectorRows(account, { ...query, columns }, services.vectorIndexes);
+	const ofVectors = await vectorRows(account, { ...query, columns }, services);
 	const rows = ofVectors
 		? withVectorRows(ofModels, ofVectors, { columns, empty: countsJson(NO_REQUESTS) })
 		: ofModels;

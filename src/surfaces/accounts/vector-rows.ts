@@ -1,4 +1,5 @@
 /** The vector indexes in the report of an account's usage: rows of their own by model and task, more counts of the rows by day. */
+import type { UsedObjects } from "../../accounts/client/used-objects.ts";
 import { DAY_MS, startOfDay } from "../../accounts/clock.ts";
 import type { Dimension, UsageQuery } from "../../accounts/durable/usage.ts";
 import type { CountedTitle } from "../../models/rates.ts";
@@ -24,10 +25,10 @@ interface VectorRows {
 export async function vectorRows(
 	account: string,
 	{ backend, columns, from, model, task, to, token }: RowsQuery,
-	indexes: Pick<VectorIndexes, "days">,
+	services: VectorDaysServices,
 ): Promise<VectorRows | undefined> {
 	if (backend !== undefined || token !== undefined || (task ?? TASK) !== TASK) return undefined;
-	const all = (await indexes.days(account, { from, to })).rows;
+	const all = (await vectorDays(account, { from, to }, services)).rows;
 	const matching = all.filter((row) => model === undefined || dimensionsOf(row).model === model);
 	if (matching.length === 0) return undefined;
 	const days = daysOf({ from, to });
@@ -39,6 +40,21 @@ export async function vectorRows(
 		})),
 		totals: countsOf(matching, days),
 	};
+}
+
+export interface VectorDaysServices {
+	vectorIndexes: Pick<VectorIndexes, "days">;
+	usedObjects: Pick<UsedObjects, "of">;
+}
+
+/** An account without indexes has no object for them, and a report creates none. */
+export async function vectorDays(
+	account: string,
+	period: VectorPeriod,
+	{ usedObjects, vectorIndexes }: VectorDaysServices,
+): ReturnType<VectorIndexes["days"]> {
+	const used = await usedObjects.of(account);
+	return used.has("VECTOR_REGISTRY") ? vectorIndexes.days(account, period) : { rows: [], truncated: false };
 }
 
 const dimensionsOf = ({ day, index }: VectorDay): Record<Dimension, string | null> => ({

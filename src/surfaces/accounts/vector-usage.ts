@@ -14,7 +14,7 @@ import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import { dimensions, isForward, period, START_AFTER_END, withStart } from "./usage.ts";
-import { byColumns, countsOf, daysOf } from "./vector-rows.ts";
+import { byColumns, countsOf, daysOf, vectorDays } from "./vector-rows.ts";
 
 const GROUPS = ["day", "index"] as const;
 type Group = (typeof GROUPS)[number];
@@ -45,7 +45,7 @@ export const vectorUsageRoutes: readonly AppRoute[] = defineRoutes(
 async function reportVectors(c: Context, { caller: { account }, services }: AppCall): Promise<Response> {
 	const query = parseFields(vectorUsageQuery(utcDay(services.now())), c.req.query(), "query");
 	const { format, from, group_by, to } = query;
-	const { rows: days, truncated } = await services.vectorIndexes.days(account, { from, to });
+	const { rows: days, truncated } = await vectorDays(account, { from, to }, services);
 	const columns = GROUPS.filter((group) => group_by.includes(group));
 	const prices = services.vectorIndexes.prices;
 	const sum = (own: readonly VectorDay[], isOneDay: boolean) =>

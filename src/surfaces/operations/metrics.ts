@@ -7,6 +7,7 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
+import type { ReportedObject } from "../../accounts/used-objects.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { isObjectFailure } from "../../core/object-failure.ts";
 import { present } from "../../core/present.ts";
@@ -16,7 +17,7 @@ import { limitStatusOf } from "../accounts/limits.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 import { type AccountReport, metricsText } from "./metrics-text.ts";
-import type { StorageReport } from "./storage-metrics.ts";
+import type { StorageReport, StoredReport } from "./storage-metrics.ts";
 import { allReports, visible } from "./worker-reports.ts";
 
 /** Each account costs three subrequests. A token, which has one account, costs one more for its verification. */
@@ -86,27 +87,44 @@ async function reportOf(
 
 /**
  * What the storage of the accounts reports. `storing`: those whose stored objects, responses, files, vectors and AI Search are counted,
- * because a count opens five objects of an account.
+ * because a count opens up to five objects of an account.
  */
 async function storageReport(
 	{ accounts, storing }: { accounts: readonly string[]; storing: readonly string[] },
-	{ jobs, searchInstances, storage, storedResponses, vectorIndexes, log }: AppServices,
+	services: AppServices,
 ): Promise<StorageReport> {
-	const failed = (thrown: unknown): [] => {
-		log(toAiError(thrown), "");
+	const counts = await services.storage.queue.counts().catch((thrown: unknown): [] => {
+		services.log(toAiError(thrown), "");
 		return [];
-	};
-	const stored = storing.map(async (account) => {
-		const stores = await storage.blobs(account).usage().catch(failed);
-		const responses = await storedResponses.usage(account).catch(() => undefined);
-		const files = await jobs.usage(account).catch(() => undefined);
-		const vectors = await vectorIndexes.usage(account).catch(() => undefined);
-		const searches = await searchInstances.usage(account).catch(() => undefined);
-		return { account, stores, ...present({ responses, jobs: files, vectors, searches }) };
 	});
-	const counts = await storage.queue.counts().catch(failed);
 	const work = counts.filter(({ account }) => accounts.includes(account));
+	const stored = storing.map((account) => storedReportOf(account, services));
 	return { stored: await Promise.all(stored), work, now: Date.now() };
+}
+
+/** Opens only objects that the account uses, and leaves room for the objects of requests. */
+async function storedReportOf(
+	account: string,
+	{ jobs, log, searchInstances, storage, storedResponses, usedObjects, vectorIndexes }: AppServices,
+): Promise<StoredReport> {
+	let isComplete = true;
+	const failed = (thrown: unknown): undefined => {
+		log(toAiError(thrown), "");
+		isComplete = false;
+	};
+	const used = (await usedObjects.of(account).catch(failed)) ?? new Set<ReportedObject>();
+	const read = async <T>(object: ReportedObject, usage: () => Promise<T>): Promise<T | undefined> => {
+		if (!used.has(object)) return undefined;
+		if (usedObjects.mayReport(account, object)) return usage().catch(failed);
+		isComplete = false;
+		return undefined;
+	};
+	const stores = (await read("BLOBS", () => storage.blobs(account).usage())) ?? [];
+	const responses = await read("RESPONSE_STORE", () => storedResponses.usage(account));
+	const files = await read("JOB_STORE", () => jobs.usage(account));
+	const vectors = await read("VECTOR_REGISTRY", () => vectorIndexes.usage(account));
+	const searches = await read("SEARCH_REGISTRY", () => searchInstances.usage(account));
+	return { account, isComplete, stores, ...present({ responses, jobs: files, vectors, searches }) };
 }
 
 /** The accounts of the query. Without a query, the account of the token. Throws 403 for the account of another token. */

@@ -9,17 +9,22 @@ import type { LaneCount } from "../../storage/queue/work-table.ts";
 
 export interface StorageReport {
 	/** By account. */
-	stored: readonly {
-		account: string;
-		stores: readonly StoreUsage[];
-		responses?: ResponseStoreUsage;
-		jobs?: JobUsage;
-		vectors?: VectorUsage;
-		searches?: SearchUsage;
-	}[];
+	stored: readonly StoredReport[];
 	work: readonly LaneCount[];
 	/** Epoch milliseconds. */
 	now: number;
+}
+
+/** What is absent, the account does not use, or its object was not read. */
+export interface StoredReport {
+	account: string;
+	/** All objects that the account uses were read. */
+	isComplete: boolean;
+	stores: readonly StoreUsage[];
+	responses?: ResponseStoreUsage;
+	jobs?: JobUsage;
+	vectors?: VectorUsage;
+	searches?: SearchUsage;
 }
 
 export function storageMetrics({ stored, work, now }: StorageReport): Metric[] {
@@ -43,6 +48,11 @@ export function storageMetrics({ stored, work, now }: StorageReport): Metric[] {
 		);
 	const queued = work.filter(({ state }) => state === "queued");
 	return [
+		gauge(
+			"storage_up",
+			"1 if all objects with stored data of the account were read. 0: some could not be reached, or too many are open.",
+			stored.map(({ account, isComplete }): MetricSample => [{ account }, isComplete ? 1 : 0]),
+		),
 		gauge(
 			"stored_bytes",
 			"Bytes of stored objects.",

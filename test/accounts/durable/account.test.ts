@@ -193,6 +193,7 @@ it("has tables of tokens and aliases only after their first use", async () => {
 		"requests",
 		"segments",
 		"usage",
+		"used_objects",
 	];
 	await callsTo(account).admit(admission(), []);
 	expect(await tablesOf(account)).toEqual(used);

@@ -6,6 +6,7 @@ import { moveAccount } from "../../../src/accounts/client/account-moves.ts";
 import { DirectoryCache } from "../../../src/accounts/client/directory-cache.ts";
 import type { Account } from "../../../src/accounts/durable/account.ts";
 import { newPlace } from "../../../src/accounts/places.ts";
+import { REPORTED_OBJECTS } from "../../../src/accounts/used-objects.ts";
 import { admission, callsOf, fixedCost, settlement, tokenOf } from "../fixtures.ts";
 
 const OPERATOR = { kind: "operator" } as const;
@@ -137,6 +138,8 @@ describe("an object of an earlier version", () => {
 			{ ticket: "t", outcome: "open", reservedMicroNeurons: 30, admittedAt: START - 1_000 },
 		]);
 		expect(await calls.boundGateway()).toEqual({ id: "shop", mode: "required" });
+		// That version did not record them.
+		expect(await calls.usedObjects()).toEqual([...REPORTED_OBJECTS]);
 		const rates = [{ key: "task:x", perMinute: 10 }];
 		expect((await calls.limitStatus({ credential: OPERATOR, rates, budgets: [] })).rates).toMatchObject([
 			{ used: 3 },
@@ -144,6 +147,24 @@ describe("an object of an earlier version", () => {
 		vi.setSystemTime(START + 60_000);
 		await runDurableObjectAlarm(object);
 		expect((await calls.usage({ by: [] })).total).toMatchObject({ requests: 1, microNeurons: 30 });
+	});
+});
+
+describe("the classes of objects that an account uses", () => {
+	it("are none at first, also after a start of its object, and each is recorded once", async () => {
+		const object = env.ACCOUNT.getByName(crypto.randomUUID());
+		const [used, unused] = [callsOf(object, "used"), callsOf(object, "unused")];
+		expect(await used.usedObjects()).toEqual([]);
+		await used.admit(admission(), []);
+		await unused.admit(admission(), []);
+		await evictDurableObject(object);
+		expect(await used.usedObjects()).toEqual([]);
+		expect(await used.useObject("BLOBS")).toEqual(["BLOBS"]);
+		expect(await used.useObject("VECTOR_REGISTRY")).toEqual(["BLOBS", "VECTOR_REGISTRY"]);
+		expect(await used.useObject("BLOBS")).toEqual(["BLOBS", "VECTOR_REGISTRY"]);
+		await evictDurableObject(object);
+		expect(await used.usedObjects()).toEqual(["BLOBS", "VECTOR_REGISTRY"]);
+		expect(await unused.usedObjects()).toEqual([]);
 	});
 });
 
@@ -173,6 +194,7 @@ describe("a move", () => {
 		const open = admission({ credential, cost: fixedCost(1), lease });
 		await before.admit(open, []);
 		await before.setAlias({ alias: "gpt-5.6-sol", model: "@cf/openai/gpt-oss-120b", modified_on: START });
+		await before.useObject("JOB_STORE");
 		const query = { credential, rates: [], budgets: [] };
 		const [status, usage] = [await before.limitStatus(query), await before.usage({ by: ["token"] })];
 
@@ -182,6 +204,8 @@ describe("a move", () => {
 		expect(await after.limitStatus(query)).toEqual(status);
 		expect(await after.usage({ by: ["token"] })).toEqual(usage);
 		expect(await after.aliases()).toHaveLength(1);
+		expect(await after.usedObjects()).toEqual(["JOB_STORE"]);
+		expect(await callsOf(target, "c").usedObjects()).toEqual([]);
 		// A lease that was granted before is booked, and charged at its end.
 		await after.settle([settlement(open.ticket, { microNeurons: 1 })]);
 		vi.setSystemTime(START + 60_000);

@@ -58,6 +58,8 @@ it("each have the account, in all methods and moves", async () => {
 		call("deleteAlias", "a");
 		call("setBoundGateway", { id: "shop", mode: "default" });
 		call("boundGateway");
+		call("useObject", "BLOBS");
+		call("usedObjects");
 		call("setBoundGateway", undefined);
 		call("usage", { by: ["day"], model: "m' OR true --" });
 		call("refusals", { by: ["code"] });
