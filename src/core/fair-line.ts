@@ -5,7 +5,8 @@
  * and there to the turn that has waited longest. Only the time of turns that end while turns wait counts, ten seconds at most, and a half of it is
  * forgotten in ten seconds. A place that is held counts as a second. So an account whose calls hang is behind one whose calls end at once.
  *
- * A turn waits for up to two seconds: after a pause of the process, or a burst, many begin at once and end soon.
+ * A turn waits for up to two seconds: after a pause of the process, or a burst, many begin at once and end soon. If too many wait, the last of them
+ * in this order is refused: an account with few turns and little time waits, however many others do.
  */
 import { BoundedMap } from "./bounded-map.ts";
 import { FairShares } from "./fair-shares.ts";
@@ -110,13 +111,21 @@ export class FairLine {
 		return { name: this.#name, used: this.#shares.size, limit: this.#shares.max, refused: this.#refused };
 	}
 
-	/** Refuses the latest turn of the account that has the most waiting ones. Returns false if that is this account. */
+	/**
+	 * Refuses the latest turn of the account that has the most waiting ones, and of several such accounts the one that has had the most time of
+	 * places. Returns false if that is this account.
+	 */
 	#makeRoom(account: string): boolean {
+		const now = this.#now();
 		let most = (this.#waiting.get(account)?.size ?? 0) + 1;
+		let longest = this.#usedMs(account, now);
 		let latest: Turn | undefined;
-		for (const turns of this.#waiting.values()) {
-			if (turns.size <= most) continue;
+		for (const [other, turns] of this.#waiting) {
+			if (turns.size < most) continue;
+			const used = this.#usedMs(other, now);
+			if (turns.size === most && used <= longest) continue;
 			most = turns.size;
+			longest = used;
 			latest = [...turns].at(-1);
 		}
 		if (!latest) return false;
@@ -130,12 +139,17 @@ export class FairLine {
 		let least = Number.POSITIVE_INFINITY;
 		let next: Turn | undefined;
 		for (const [account, turns] of this.#waiting) {
-			const key = this.#heldMs(account, now) + HELD_MS * this.#shares.count(account);
+			const key = this.#usedMs(account, now);
 			if (key >= least || !this.#shares.mayTake(account)) continue;
 			least = key;
 			[next] = turns;
 		}
 		return next;
+	}
+
+	/** The account with the least is next. */
+	#usedMs(account: string, now: number): number {
+		return this.#heldMs(account, now) + HELD_MS * this.#shares.count(account);
 	}
 
 	#heldMs(account: string, now: number): number {

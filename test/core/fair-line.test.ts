@@ -165,4 +165,31 @@ describe("a line for places", () => {
 		line.leave(last);
 		expect(line.report()).toEqual({ name: "calls", used: 0, limit: 1, refused: 1 });
 	});
+
+	it("refuses the account with the most time, and not a new one, if as many accounts wait as may", () => {
+		const { line, pass } = lineOf(2);
+		const held = [line.enter("early"), line.enter("late")] as const;
+		const first = Array.from({ length: 255 }, (_, index) => line.enter(`first ${index}`));
+		pass(3_000);
+		line.leave(held[0]);
+		const early = line.enter("early");
+		const last = line.enter("last");
+		const added = line.enter("added");
+		expect([early.state, last.state, added.state]).toEqual(["refused", "waiting", "waiting"]);
+		expect(line.enter("further").state).toBe("refused");
+		expect(first.filter(({ state }) => state === "refused")).toEqual([]);
+		expect(line.report().refused).toBe(2);
+	});
+
+	it("refuses the latest turn of the account with the most turns, before one of an account with more time", () => {
+		const { line, pass } = lineOf(1);
+		const held = line.enter("slow");
+		line.enter("quick");
+		pass(9_000);
+		line.leave(held);
+		const slow = line.enter("slow");
+		const many = Array.from({ length: 255 }, () => line.enter("many"));
+		const added = line.enter("added");
+		expect([slow.state, many.at(-1)?.state, added.state]).toEqual(["waiting", "refused", "waiting"]);
+	});
 });
