@@ -24,7 +24,7 @@ const BILL_MS = 5_000;
 interface LedgerServices extends Pick<PipelineServices, "ledgers"> {
 	/** Of all lines of a run of a batch. */
 	admissions: Pick<LineAdmissions, "add">;
-	/** Resolves when the admitted line may call its backend. */
+	/** Resolves when the admitted line may call its backend. Rejects if it may not: the line was lost with its run. */
 	takePlace(): Promise<void>;
 	/** A line has a further ticket. Resolves before the account is called. */
 	addTicket(ticket: string): Promise<void>;
@@ -102,10 +102,20 @@ export class LineLedger {
 		this.#open.set(ticket, admission);
 		if (!this.#hasPlace) {
 			this.#hasPlace = true;
-			await takePlace();
+			await this.#orFailed(takePlace(), admission);
 		}
 		const { limited, outputTokens } = admitted;
 		return { ...(limited && { limited }), ...(outputTokens !== undefined && { outputTokens }) };
+	}
+
+	/** If `work` fails, the engine is not called, so no bill arrives. */
+	async #orFailed(work: Promise<void>, admission: Admission): Promise<void> {
+		try {
+			await work;
+		} catch (thrown) {
+			if (this.#open.delete(admission.ticket)) this.settlements.push(failedSettlement(admission));
+			throw thrown;
+		}
 	}
 
 	#settle(settlement: Settlement): void {

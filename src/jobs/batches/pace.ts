@@ -8,6 +8,7 @@
  * that no place is empty while the account admits the next ones.
  */
 import { BoundedMap } from "../../core/bounded-map.ts";
+import { AiError } from "../../core/errors.ts";
 import { type Hold, HoldOwner } from "../../core/process-counts.ts";
 import { RuntimeDelay } from "../../core/runtime-delay.ts";
 import { settledElsewhere } from "../../core/settled-elsewhere.ts";
@@ -62,7 +63,7 @@ interface LiveTimes {
 type Wait = (milliseconds: number) => Promise<void>;
 
 export interface LinePlace {
-	/** Resolves when the line may call its backend. */
+	/** Resolves when the line may call its backend. Rejects with 3040 if the line was lost with its run: another run has it. */
 	take(wait: Wait): Promise<void>;
 	/** The line has ended. `backend`: empty if none has answered. */
 	end(end: { backend: string; isBusy: boolean }): void;
@@ -184,6 +185,7 @@ export class Pace {
 						await turnOf(lane, turn, wait(PLACE_MS));
 					}
 				}
+				throw new AiError("outOfCapacity");
 			},
 			end: ({ backend, isBusy }) => {
 				if (!leave()) return;

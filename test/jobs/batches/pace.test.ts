@@ -76,7 +76,7 @@ describe("the pace of lines", () => {
 		const holders = startAll(4);
 		await Promise.all(holders.map((holder) => holder.take(never)));
 		const run = new HoldOwner();
-		const takeLost = run.run(() => startAll(3)).map((place) => place.take(never));
+		const takeLost = run.run(() => startAll(3)).map((place) => place.take(never).catch(({ key }) => key));
 		const taken: number[] = [];
 		for (const [index, place] of startAll(3).entries()) void place.take(never).then(() => taken.push(index));
 		// The runtime has ended the run, so the code of the line that this end wakes does not continue.
@@ -87,8 +87,8 @@ describe("the pace of lines", () => {
 		holders[1]?.end(end);
 		await scheduler.wait(0);
 		expect(taken).toEqual([0, 1]);
-		// A line that continues after all takes no place.
-		await takeLost[0];
+		// A line that continues after all takes no place, and may not call its backend.
+		expect(await takeLost[0]).toBe("outOfCapacity");
 		holders[2]?.end(end);
 		await scheduler.wait(0);
 		expect(taken).toEqual([0, 1, 2]);
@@ -104,7 +104,8 @@ describe("the pace of lines", () => {
 		const taken = lost.map((place) => place.take(() => delay.promise));
 		run.release();
 		delay.resolve();
-		await Promise.all(taken);
+		const ends = await Promise.allSettled(taken);
+		expect(ends.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected", "rejected"]);
 		const late = async (milliseconds: number): Promise<void> => {
 			if (milliseconds === 1_000) throw new Error("no place is free");
 		};
