@@ -2,6 +2,7 @@
 import { BufferHold } from "../../core/process-counts.ts";
 import { concat } from "../../media/bytes.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
+import type { GatewayRequest } from "../request.ts";
 
 interface Recording {
 	/** For the reader. */
@@ -12,8 +13,15 @@ interface Recording {
 	release(): void;
 }
 
-/** Keeps at most `maxBytes` in memory, and none if the process buffers too much. The reader decides the pace. */
-export function recorded(body: ReadableStream<Uint8Array>, maxBytes: number, account: string): Recording {
+/**
+ * Keeps at most `maxBytes` in memory, and none if the process buffers too much, or after `signal` has fired: the reader may then neither
+ * read on nor cancel. The reader decides the pace.
+ */
+export function recorded(
+	body: ReadableStream<Uint8Array>,
+	maxBytes: number,
+	{ account, signal }: Pick<GatewayRequest, "account" | "signal">,
+): Recording {
 	const hold = new BufferHold(account);
 	const source = PulledStream.sourceOf(body);
 	const { promise: complete, resolve } = Promise.withResolvers<Uint8Array<ArrayBuffer> | undefined>();
@@ -24,6 +32,7 @@ export function recorded(body: ReadableStream<Uint8Array>, maxBytes: number, acc
 		hold.release();
 		resolve(undefined);
 	};
+	signal.addEventListener("abort", drop, { once: true });
 	const keep = (piece: Uint8Array | undefined): Uint8Array | undefined => {
 		if (!pieces) return piece;
 		if (!piece) {

@@ -59,7 +59,7 @@ export const cacheMiddleware =
 		if (!found || response.status !== 200 || !response.body) return response;
 		const maxBytes = Math.min(limits.cacheEntryBytes, limits.cacheBytes);
 		const complete = completeBodyOf(response);
-		const recording = complete ? undefined : recorded(response.body, maxBytes, account);
+		const recording = complete ? undefined : recorded(response.body, maxBytes, request);
 		const headers = storedHeaders(response.headers);
 		const store = async (): Promise<void> => {
 			const body = complete ? complete.bytes() : await recording?.complete;

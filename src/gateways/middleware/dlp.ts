@@ -26,7 +26,7 @@ export const dlpMiddleware: GatewayMiddleware = async (request, next) => {
 	const contentType = response.headers.get("content-type") ?? "";
 	if (!checks("RESPONSE") || !response.ok || !response.body || !mayHaveTexts(contentType))
 		return withReport(response, request);
-	const checked = await checkedResponse(response, request.account, (bytes) =>
+	const checked = await checkedResponse(response, request, (bytes) =>
 		scan(responseTexts(contentType, bytes), { check: "RESPONSE", policies, request }),
 	);
 	if (checked) return withReport(checked, request);

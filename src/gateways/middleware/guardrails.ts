@@ -89,7 +89,7 @@ async function scanResponse(response: Response, evaluation: Evaluation): Promise
 	const textsOf = (bytes: Uint8Array): string => responseTexts(contentType, bytes).join("\n");
 	const isSentFirst = !hasBlock(rules) || (isStream && request.step.plane === "run");
 	if (isSentFirst && response.body) {
-		const { body, complete, release } = recorded(response.body, MAX_SCANNED_BYTES, request.account);
+		const { body, complete, release } = recorded(response.body, MAX_SCANNED_BYTES, request);
 		// An answer that was not buffered has no judgement.
 		const scan = complete
 			.then((bytes) => (bytes ? evaluate(textsOf(bytes), evaluation) : undefined))
@@ -98,7 +98,7 @@ async function scanResponse(response: Response, evaluation: Evaluation): Promise
 		services.waitUntil(scan);
 		return new Response(body, response);
 	}
-	const checked = await checkedResponse(response, request.account, async (bytes) =>
+	const checked = await checkedResponse(response, request, async (bytes) =>
 		enforce(await evaluate(textsOf(bytes), evaluation), evaluation),
 	);
 	if (!checked) throw new AiError("guardrailsUnavailable");

@@ -1,6 +1,7 @@
 import { BufferHold } from "../../core/process-counts.ts";
 import { concat } from "../../media/bytes.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
+import type { GatewayRequest } from "../request.ts";
 
 /** Larger answers are not scanned. */
 export const MAX_SCANNED_BYTES = 24 * 1024 * 1024;
@@ -36,15 +37,15 @@ export async function bufferedBody(
 }
 
 /**
- * Buffers an answer, checks it, and sends it. Its bytes count as buffered until they are sent or the caller leaves. `check` throws if the
- * answer must not be sent. `undefined`: it is larger than what is scanned.
+ * Buffers an answer, checks it, and sends it. Its bytes count as buffered until they are sent or the caller leaves (`signal`). `check` throws if
+ * the answer must not be sent. `undefined`: it is larger than what is scanned.
  */
 export async function checkedResponse(
 	response: Response,
-	account: string,
+	{ account, signal }: Pick<GatewayRequest, "account" | "signal">,
 	check: (bytes: Uint8Array<ArrayBuffer>) => void | Promise<void>,
 ): Promise<Response | undefined> {
-	const hold = new BufferHold(account);
+	const hold = new BufferHold(account).releaseOn(signal);
 	try {
 		const bytes = await bufferedBody(response, { hold });
 		if (bytes) {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { BufferHold, bufferedBytes } from "../../../src/core/process-counts.ts";
 import { bufferedBody, checkedResponse } from "../../../src/gateways/scanning/buffered.ts";
 import { responseTexts } from "../../../src/gateways/scanning/texts.ts";
@@ -80,9 +80,28 @@ describe("bufferedBody", () => {
 });
 
 describe("checkedResponse", () => {
+	const REQUEST = { account: "acme", signal: new AbortController().signal };
+
+	it.each([
+		{
+			during: "its answer",
+			// The first bytes, and no more.
+			answer: () =>
+				new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(bytes("Hello")) }),
+			check: () => {},
+		},
+		{ during: "the check", answer: () => "Hello", check: () => new Promise<void>(() => {}) },
+	])("releases the bytes when the caller leaves during $during, although no code continues", async (one) => {
+		const caller = new AbortController();
+		void checkedResponse(new Response(one.answer()), { account: "acme", signal: caller.signal }, one.check);
+		await vi.waitFor(() => expect(used()).toBe(5));
+		caller.abort();
+		expect(used()).toBe(0);
+	});
+
 	it("counts the bytes until they are sent", async () => {
 		const checked: Uint8Array[] = [];
-		const sent = await checkedResponse(new Response("Hello", { headers: { a: "b" } }), "acme", (all) => {
+		const sent = await checkedResponse(new Response("Hello", { headers: { a: "b" } }), REQUEST, (all) => {
 			checked.push(all);
 		});
 		expect(checked).toEqual([bytes("Hello")]);
@@ -93,11 +112,11 @@ describe("checkedResponse", () => {
 	});
 
 	it("releases the bytes of an answer that is refused, or that its caller leaves", async () => {
-		const refused = checkedResponse(new Response("Hello"), "acme", () => {
+		const refused = checkedResponse(new Response("Hello"), REQUEST, () => {
 			throw new Error("refused");
 		});
 		await expect(refused).rejects.toThrow("refused");
-		const left = await checkedResponse(new Response("Hello"), "acme", () => {});
+		const left = await checkedResponse(new Response("Hello"), REQUEST, () => {});
 		await left?.body?.cancel();
 		expect(used()).toBe(0);
 	});
