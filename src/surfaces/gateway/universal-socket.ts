@@ -161,7 +161,11 @@ async function answer(
 		const { response, failed } = await runStepsOfFrame(read, { ...context, options });
 		if (failed) answering.countError(failed);
 		metadata = { ...metadataOf(response), ...(eventId !== undefined && { eventId }) };
-		await sendAnswer(response, metadata, { account: context.caller.account, ...answering });
+		await sendAnswer(response, metadata, {
+			account: context.caller.account,
+			signal: context.signal,
+			...answering,
+		});
 	} catch (thrown) {
 		await answering.fail(toAiError(thrown), metadata);
 	}
@@ -177,12 +181,13 @@ function metadataOf({ headers }: Response): Metadata {
 	};
 }
 
-type SentAnswering = Pick<Answering, "send"> & { account: string };
+/** `signal`: the socket has closed. */
+type SentAnswering = Pick<Answering, "send"> & { account: string; signal: AbortSignal };
 
 async function sendAnswer(
 	response: Response,
 	metadata: Metadata,
-	{ account, send }: SentAnswering,
+	{ account, signal, send }: SentAnswering,
 ): Promise<void> {
 	const { eventId } = metadata;
 	const isStream = response.headers.get("content-type")?.startsWith(SSE_CONTENT_TYPE) && response.body;
@@ -190,7 +195,7 @@ async function sendAnswer(
 		const head = response.ok
 			? { type: "universal.created", metadata }
 			: { type: "universal.error", metadata: { ...metadata, statusCode: response.status } };
-		return sendInOneFrame(response, head, { account, send });
+		return sendInOneFrame(response, head, { account, signal, send });
 	}
 	await send(JSON.stringify({ type: "universal.created", metadata }));
 	let events: string[] = [];
@@ -215,13 +220,13 @@ async function sendAnswer(
 	await send(JSON.stringify({ type: "universal.done", metadata }));
 }
 
-/** Sends an answer as one frame. Its bytes count as buffered until the frame is sent. */
+/** Sends an answer as one frame. Its bytes count as buffered until the frame is sent or the socket closes. */
 async function sendInOneFrame(
 	response: Response,
 	head: object,
-	{ account, send }: SentAnswering,
+	{ account, signal, send }: SentAnswering,
 ): Promise<void> {
-	const hold = new BufferHold(account);
+	const hold = new BufferHold(account).releaseOn(signal);
 	try {
 		await send(await frameOf(response, head, hold));
 	} finally {

@@ -259,6 +259,18 @@ describe("the universal websocket", () => {
 		await live.cancelled;
 	});
 
+	it("gives the bytes of an answer that it reads back when it closes", async () => {
+		const started = () =>
+			new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new Uint8Array(200_000)) });
+		const { used } = bufferedBytes.report();
+		const headers = { "content-type": "application/json" };
+		const { send, socket } = await connect(() => new Response(started(), { headers }));
+		send({ ...step({}), provider: "openai", endpoint: "files" });
+		await expect.poll(() => bufferedBytes.report().used - used).toBeGreaterThan(100_000);
+		socket?.close();
+		await expect.poll(() => bufferedBytes.report().used - used).toBeLessThan(100_000);
+	});
+
 	it("takes the token from the subprotocol of a browser, which it selects", async () => {
 		const subprotocol = await connect(() => Response.json(completion("Hello")), {
 			headers: (token) => ({ "sec-websocket-protocol": `cf-aig-authorization.${token}` }),
