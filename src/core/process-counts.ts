@@ -1,5 +1,6 @@
 /** The counts of this isolate that code of every layer takes from. `config/capacity.ts` knows the limits. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { AiError } from "./errors.ts";
 import { addGarbage } from "./garbage.ts";
 import { SharedCount } from "./shared-count.ts";
 
@@ -102,6 +103,7 @@ export class HoldOwner {
 export class BufferHold implements Hold {
 	readonly #account: string;
 	readonly #owner = HoldOwner.present;
+	#isClosed = false;
 	#bytes = 0;
 
 	constructor(account: string) {
@@ -110,13 +112,14 @@ export class BufferHold implements Hold {
 
 	/** Before the buffer grows. Returns whether it may. */
 	tryGrow(bytes: number): boolean {
-		if (!bufferedBytes.tryTake(this.#account, bytes)) return false;
+		if (this.#isClosed || !bufferedBytes.tryTake(this.#account, bytes)) return false;
 		this.#add(bytes);
 		return true;
 	}
 
-	/** Throws 3040 (429) instead. */
+	/** Throws 3040 (429) instead, or `aborted` after {@link close}. */
 	grow(bytes: number): void {
+		if (this.#isClosed) throw new AiError("aborted");
 		bufferedBytes.take(this.#account, bytes);
 		this.#add(bytes);
 	}
@@ -127,10 +130,17 @@ export class BufferHold implements Hold {
 		if (bytes > UNCOUNTED_BYTES) this.grow(bytes);
 	}
 
-	/** Releases the bytes also when `left` fires: in the context of a caller who has left, no code continues after an `await`. */
+	/** {@link close}s also when `left` fires: in the context of a caller who has left, no code continues after an `await`. */
 	releaseOn(left: AbortSignal): this {
-		left.addEventListener("abort", () => this.release(), { once: true });
+		if (left.aborted) this.close();
+		else left.addEventListener("abort", () => this.close(), { once: true });
 		return this;
+	}
+
+	/** Releases the bytes. The buffer does not grow any more, because nothing would release what comes later. */
+	close(): void {
+		this.#isClosed = true;
+		this.release();
 	}
 
 	/** May be called again. */

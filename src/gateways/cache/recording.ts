@@ -22,7 +22,7 @@ export function recorded(
 	maxBytes: number,
 	{ account, signal }: Pick<GatewayRequest, "account" | "signal">,
 ): Recording {
-	const hold = new BufferHold(account);
+	const hold = new BufferHold(account).releaseOn(signal);
 	const source = PulledStream.sourceOf(body);
 	const { promise: complete, resolve } = Promise.withResolvers<Uint8Array<ArrayBuffer> | undefined>();
 	let pieces: Uint8Array[] | undefined = [];

@@ -61,13 +61,13 @@ export class ItemsTarget extends RpcTarget {
 	/** Returns when the file is stored, before it is indexed. */
 	upload(name: string, content: Content, options?: UploadOptions): Promise<object> {
 		const file = sentFile(name, content, this.#bound);
-		return workWithInstance(this.#bound, async (call) => itemJson(await upload(file, options, call), call));
+		return this.#uploading(file, async (call) => itemJson(await upload(file, options, call), call));
 	}
 
 	/** Returns when the item is indexed, or after `timeoutMs`. */
 	uploadAndPoll(name: string, content: Content, options?: PollOptions): Promise<object> {
 		const file = sentFile(name, content, this.#bound);
-		return workWithInstance(this.#bound, async (call) => {
+		return this.#uploading(file, async (call) => {
 			const { id } = await upload(file, options, call);
 			const { pollIntervalMs, timeoutMs } = options ?? {};
 			const bounds = {
@@ -76,6 +76,11 @@ export class ItemsTarget extends RpcTarget {
 			};
 			return itemJson(await whenIndexed(id, call, bounds), call);
 		});
+	}
+
+	/** The instance may be refused while the file is read. */
+	#uploading<Value>({ hold }: SentContent, method: (call: SearchedCall) => Promise<Value>): Promise<Value> {
+		return workWithInstance(this.#bound, method).finally(() => hold.close());
 	}
 
 	get(id: string): ItemTarget {

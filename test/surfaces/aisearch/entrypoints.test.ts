@@ -1,6 +1,7 @@
 /** The entrypoints of AI Search through service bindings of another Worker: each call is over RPC, and the Worker's own queue indexes items. */
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { bufferedBytes } from "../../../src/core/process-counts.ts";
 
 interface Item {
 	info(): Promise<{ key: string; status: string }>;
@@ -149,6 +150,20 @@ describe("AiSearchInstance", () => {
 			name: "AiSearchError",
 			message: "unsupported_file_type",
 		});
+	});
+
+	it("gives the bytes of a file back that is sent to an instance which does not exist", async () => {
+		const before = bufferedBytes.report().used;
+		const absent = bound<Instance>("AiSearchInstance", { account, instance: "absent" });
+		const { readable, writable } = new IdentityTransformStream();
+		const writer = writable.getWriter();
+		const refused = failure((await absent.items).upload("a.md", readable));
+		await writer.write(new Uint8Array(5_000));
+		expect(await refused).toMatchObject({ name: "AiSearchNotFoundError" });
+		// What is still sent is not counted.
+		await writer.write(new Uint8Array(5_000)).catch(() => {});
+		await writer.close().catch(() => {});
+		await expect.poll(() => bufferedBytes.report().used).toBe(before);
 	});
 
 	it("has jobs", async () => {

@@ -131,6 +131,7 @@ describe("data-loss prevention", () => {
 		const request = {
 			settings: { dlp: policy("BLOCK", ["RESPONSE"]) },
 			exchange: { facts: {}, report: () => {} },
+			signal: new AbortController().signal,
 		} as unknown as GatewayRequest;
 		const answer = new Response(body, { headers: { "content-type": type } });
 		const answered = dlpMiddleware(request, async () => answer);
