@@ -3,7 +3,7 @@
  * index: what was confirmed is there, and a mutation that was not confirmed is there whole or not at all. The vectors are embeddings of the
  * simulator, and at the end none is billed twice. It fails if one of these is not true.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -33,8 +33,10 @@ const LONGEST_MUTATION_MS = 40;
 const folder = mkdtempSync(join(tmpdir(), "ganglion-kill-"));
 const port = await freePort();
 let runs = 0;
-const start = (): Promise<Served> =>
-	serve(
+const start = (): Promise<Served> => {
+	const configFolder = join(folder, String(runs++));
+	mkdirSync(configFolder);
+	return serve(
 		{
 			name: "ganglion",
 			modules: modulesIn(join(DIST, "worker")),
@@ -48,8 +50,9 @@ const start = (): Promise<Served> =>
 			state: join(folder, "state"),
 		},
 		port,
-		join(folder, String(runs++)),
+		configFolder,
 	);
+};
 
 const faults: string[] = [];
 let served = await start();

@@ -1,4 +1,4 @@
-/** Waits for an engine with a limit of each kind. The isolate is busy from before the engine sends until after the limit. */
+/** Waits for an engine with limits of all kinds. The isolate is busy from before the engine sends until after the limits. */
 import { AiError } from "../../../src/core/errors.ts";
 import { type StartTimer, startNativeTimer } from "../../../src/core/lazy-timer.ts";
 import { withTimeout } from "../../../src/core/with-timeout.ts";
@@ -41,8 +41,12 @@ const setTimer: StartTimer = (milliseconds, onTime) => {
 	return { cancel: () => clearTimeout(handle) };
 };
 
+/** Waits alone: beside others it may be noticed after their answers. */
+const NATIVE = "the runtime's own timer";
+
+/** Each has a path of the engine of its own. */
 const KINDS: Record<string, Begin> = {
-	"the runtime's own timer": async (engine) => {
+	[NATIVE]: async (engine) => {
 		const answer = fetch(`${engine}/complete`);
 		return (limitMs) => inTime(answer, limitMs, setTimer);
 	},
@@ -115,21 +119,31 @@ const LATE: readonly unknown[] = ["timeout", "attemptTimeout", "TimeoutError"];
 
 export default {
 	async fetch(request: Request, { ENGINE, LIMIT_MS }: Environment): Promise<Response> {
-		const { pathname, searchParams } = new URL(request.url);
-		const begin = KINDS[decodeURIComponent(pathname.slice(1))];
-		if (!begin) return new Response("no such kind", { status: 404 });
+		const { searchParams } = new URL(request.url);
 		const limitMs = Number(LIMIT_MS);
-		const wait = await begin(ENGINE);
+		const only = searchParams.get("only");
+		const kinds = only === null ? Object.keys(KINDS).filter((kind) => kind !== NATIVE) : [only];
+		const waits = await Promise.all(
+			kinds.map((kind, index) => {
+				const begin = KINDS[kind];
+				if (!begin) throw new Error(`no such kind: ${kind}`);
+				return begin(`${ENGINE}/${index}`);
+			}),
+		);
 		const startedAt = Date.now();
-		const outcome = wait(limitMs).then(
-			() => "answered",
-			(error: Error) =>
-				LATE.includes(error instanceof AiError ? error.key : error.name) ? "timeout" : String(error),
+		const outcomes = waits.map((wait) =>
+			wait(limitMs).then(
+				() => "answered",
+				(error: Error) =>
+					LATE.includes(error instanceof AiError ? error.key : error.name) ? "timeout" : String(error),
+			),
 		);
 		// Its answer is the sign that the engine will send.
-		await fetch(`${ENGINE}/send?${searchParams}`).then((response) => response.text());
+		const send = `${ENGINE}/send?calls=${kinds.length}&${searchParams}`;
+		await fetch(send).then((response) => response.text());
 		const busyUntil = startedAt + limitMs + Number(searchParams.get("late"));
 		while (Date.now() < busyUntil);
-		return new Response(await outcome);
+		const ended = await Promise.all(outcomes);
+		return Response.json(Object.fromEntries(kinds.map((kind, index) => [kind, ended[index]])));
 	},
 };
